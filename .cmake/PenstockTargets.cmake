@@ -13,9 +13,9 @@
 #   penstock_test(queue_tests
 #     SRCS input_queue_test.cc
 #     DEPS penstock::queue penstock::test_support
-#     LABELS unit                                 # default unit
+#     LABELS unit                                 # exactly one; default unit
 #     [TIMEOUT 60]                                # seconds, for each TEST
-#     [RUN_SERIAL] [ENVIRONMENT A=b ...]
+#     [RUN_SERIAL] [ENVIRONMENT A=b]              # one variable at most
 #     [ARGS --flag ...] [NO_MAIN]                 # NO_MAIN: SRCS hold main()
 #     [PCH test|grpc_test|none])                  # default test
 #
@@ -191,8 +191,9 @@ endfunction()
 set(PENSTOCK_LABELS unit contract integration simulation chaos bench lint)
 
 function(penstock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;NO_MAIN" "PCH;TIMEOUT"
-                        "SRCS;DEPS;LABELS;ENVIRONMENT;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;NO_MAIN"
+                        "PCH;TIMEOUT;LABELS;ENVIRONMENT"
+                        "SRCS;DEPS;ARGS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${name}: unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -205,12 +206,10 @@ function(penstock_test name)
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
-  foreach(label IN LISTS arg_LABELS)
-    if(NOT label IN_LIST PENSTOCK_LABELS)
-      message(FATAL_ERROR "${name}: label ${label} is none of"
-                          " ${PENSTOCK_LABELS}")
-    endif()
-  endforeach()
+  # gtest_discover_tests() cannot carry a list through PRE_TEST discovery.
+  if(NOT arg_LABELS IN_LIST PENSTOCK_LABELS)
+    message(FATAL_ERROR "${name}: LABELS is one of ${PENSTOCK_LABELS}")
+  endif()
   set(main GTest::gmock)
   if(NOT arg_NO_MAIN)
     list(APPEND main GTest::gmock_main)
@@ -220,15 +219,12 @@ function(penstock_test name)
   if(NOT made)
     return()
   endif()
-  # A list inside PROPERTIES must survive two expansions.
-  string(REPLACE ";" "\\;" labels "${arg_LABELS}")
-  set(properties LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
+  set(properties LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
   if(arg_RUN_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
   endif()
   if(arg_ENVIRONMENT)
-    string(REPLACE ";" "\\;" environment "${arg_ENVIRONMENT}")
-    list(APPEND properties ENVIRONMENT "${environment}")
+    list(APPEND properties ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
   include(GoogleTest)
   gtest_discover_tests(
