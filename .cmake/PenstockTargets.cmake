@@ -130,6 +130,9 @@ function(_penstock_use_pch name kind)
                     $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 endfunction()
 
+# Everything but tests: what the clang preset builds.
+add_custom_target(penstock_libraries)
+
 function(penstock_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PCH" "SRCS;HDRS;DEPS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -145,6 +148,7 @@ function(penstock_library name)
     add_library(${name} STATIC ${srcs})
     target_link_libraries(${name} PRIVATE penstock::warnings)
     _penstock_use_pch(${name} ${arg_PCH})
+    add_dependencies(penstock_libraries ${name})
   else()
     set(scope INTERFACE)
     add_library(${name} INTERFACE)
@@ -183,6 +187,7 @@ function(penstock_executable name)
                    DEPS ${arg_DEPS})
   # All programs stand together, in <build>/bin.
   if(made)
+    add_dependencies(penstock_libraries ${name})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                              "${PROJECT_BINARY_DIR}/bin")
   endif()

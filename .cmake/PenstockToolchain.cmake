@@ -9,7 +9,7 @@ find_program(PENSTOCK_CCACHE ccache)
 mark_as_advanced(PENSTOCK_CCACHE)
 if(PENSTOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      env "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+      env "CCACHE_SLOPPINESS=pch_defines,time_macros"
       "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${PENSTOCK_CCACHE}")
 endif()
 
