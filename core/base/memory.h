@@ -1,0 +1,25 @@
+// How much memory this process has and may have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+
+#include "core/base/filesystem.h"
+
+namespace penstock::core {
+
+// The memory limit of this process's control group: the least along the path
+// to the root, for version 2 (memory.max) and version 1
+// (memory.limit_in_bytes). nullopt: no limit, or no control groups here.
+// Source: Linux Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst.
+std::optional<uint64_t> CgroupMemoryLimitBytes(FileSystem& fs);
+
+// The machine's memory.
+uint64_t PhysicalMemoryBytes();
+
+// Bytes of this process that are in memory now (/proc/self/statm).
+absl::StatusOr<uint64_t> ResidentBytes(FileSystem& fs);
+
+}  // namespace penstock::core
