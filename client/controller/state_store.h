@@ -1,0 +1,123 @@
+// The controller's durable state: what must survive it.
+// See client/controller/README.md; upholds INV-2, INV-3, INV-7.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/connector/requests.h"
+
+namespace penstock::client {
+
+// The state of one connector, as stored.
+struct StoredConnector {
+  // Serialised specification that the checkpoint was taken with (secrets as
+  // references); journaled steps are replayed with it.
+  std::string spec_bytes;
+  // True once an open succeeded and its resolved position was stored.
+  bool opened = false;
+  // Where `base_steps` lies: seek JSON byte for byte. Set by the first open and
+  // by every checkpoint.
+  std::optional<std::string> position;
+  // Checkpointed steps (exclusive count): the base of the next open.
+  core::Step base_steps = 0;
+  // Numbers below were reserved, perhaps given out. The next step after a
+  // crash is at or above it.
+  core::Step reserved_steps = 0;
+  // The open number of the last writer reserved.
+  uint64_t open_number = 0;
+  bool user_paused = false;
+  // Steps at or above base_steps, ascending. Never replaced, only added
+  // (journal) and trimmed (checkpoint).
+  std::vector<core::StepResult> journal;
+};
+
+struct StoredPipeline {
+  // Made once, with the state.
+  std::string incarnation;
+  uint64_t epoch = 0;
+  std::map<std::string, StoredConnector> connectors;
+};
+
+// One transaction. Everything in it becomes durable together, or nothing.
+struct StoreTransaction {
+  struct AddConnector {
+    std::string connector;
+    std::string spec_bytes;
+    core::Step base_steps = 0;
+  };
+  struct ReserveSteps {
+    std::string connector;
+    core::Step reserved_steps = 0;
+  };
+  struct ReserveWriter {
+    std::string connector;
+    uint64_t open_number = 0;
+  };
+  struct Opened {
+    std::string connector;
+    std::string position;
+  };
+  struct JournalStep {
+    std::string connector;
+    core::StepResult result;
+  };
+  // Sets base_steps and position and removes journal rows below base_steps.
+  struct Checkpoint {
+    std::string connector;
+    core::Step base_steps = 0;
+    std::string position;
+    std::string spec_bytes;
+  };
+  struct SetUserPaused {
+    std::string connector;
+    bool paused = false;
+  };
+  std::vector<AddConnector> add_connectors;
+  std::vector<ReserveSteps> reserve_steps;
+  std::vector<ReserveWriter> reserve_writers;
+  std::vector<Opened> opened;
+  std::vector<JournalStep> journal;
+  std::vector<Checkpoint> checkpoints;
+  std::vector<SetUserPaused> user_paused;
+
+  bool IsEmpty() const {
+    return add_connectors.empty() && reserve_steps.empty() &&
+           reserve_writers.empty() && opened.empty() && journal.empty() &&
+           checkpoints.empty() && user_paused.empty();
+  }
+};
+
+// Owner:   the controller. Threads: thread-safe; callbacks run exactly once,
+//          on any thread.
+// Blocks:  never: an implementation works on an executor of its own.
+class StateStore {
+ public:
+  template <typename T>
+  using Reply = absl::AnyInvocable<void(absl::StatusOr<T>)>;
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+
+  virtual ~StateStore() = default;
+
+  // Durably takes the next epoch, then reads the whole state: whatever an
+  // older epoch committed is in it, and it commits nothing afterwards.
+  // Errors: STATE_DAMAGED, UNAVAILABLE.
+  virtual void TakeLeadership(Reply<StoredPipeline> reply) = 0;
+  // Commits iff the stored (incarnation, epoch) is still the caller's, checked
+  // under a lock in the same transaction. Calls may overlap; they commit in
+  // the order of the calls.
+  // Errors: STALE_EPOCH (another controller leads: end); ALREADY_EXISTS (a
+  // journal row with other content: never replaced); UNAVAILABLE.
+  virtual void Commit(uint64_t epoch, StoreTransaction transaction,
+                      Done done) = 0;
+  // The stored epoch, to find out who leads.
+  virtual void ReadEpoch(Reply<uint64_t> reply) = 0;
+};
+
+}  // namespace penstock::client

@@ -1,0 +1,97 @@
+// One connector at run time: the door through which all its commands come.
+// See core/connector/README.md; upholds INV-1..INV-9, INV-11..INV-13.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/executor.h"
+#include "core/connector/registry.h"
+#include "core/connector/requests.h"
+#include "core/contract/count_watch.h"
+
+namespace penstock::core {
+
+// Something an observer may watch (rule 11); emitted in order per connector.
+class ConnectorObserver {
+ public:
+  virtual ~ConnectorObserver() = default;
+  // Counters or state changed: `connector.Status()` has news. Coalesced by the
+  // receiver. Thread-safe; must not block or call back.
+  virtual void OnChanged() = 0;
+  virtual void OnError(const ErrorEntry& error) = 0;
+  virtual void OnParseErrors(const std::vector<ParseError>& errors) = 0;
+  virtual void OnTransaction(bool started,
+                             std::optional<std::string> label) = 0;
+};
+
+// What a connector runs on.
+struct ConnectorRuntime {
+  // Driver tasks: never block.
+  Executor& executor;
+  // Blocking work: open, sink writes. May be the same object as `executor` in
+  // a simulation.
+  Executor& io;
+  Environment environment;
+  const Registry& registry;
+  // Draws instance ids and jitter. Thread-safe use is the caller's concern:
+  // copied at construction.
+  uint64_t random_seed = 0;
+};
+
+// Owner:     server/dispatch, one per open connector.
+// Threads:   thread-safe: every method only hands over to the driver's
+//            strand; callbacks run there and must not block.
+// Lifecycle: Open once; commands; Disconnect; destruction after its callback
+//            (destroying earlier drops everything uncommitted).
+// Bound:     `ConnectorLimits::memory_max` plus one buffer (INV-6).
+class Connector {
+ public:
+  template <typename T>
+  using Reply = absl::AnyInvocable<void(absl::StatusOr<T>)>;
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+
+  static std::shared_ptr<Connector> Create(
+      ConnectorRuntime runtime, OpenRequest request,
+      std::unique_ptr<ConnectorObserver> observer);
+  virtual ~Connector() = default;
+
+  // Checks the spec (limits, levels, names), opens target then source, checks
+  // shard progress against base_steps and journaled_steps, builds handoff and
+  // shard workers. Errors: INVALID_CONFIG, LEVEL_REFUSED, PROGRESS_*,
+  // FOREIGN_PROGRESS, WRITER_FENCED, POSITION_EXPIRED, …; after one the
+  // connector is CLOSED and may be destroyed.
+  virtual void Open(Reply<OpenReply> reply) = 0;
+
+  // Ordered lane.
+  virtual void Replay(ReplayRequest request, Reply<ReplayReply> reply) = 0;
+  virtual void Extend(Done done) = 0;
+  virtual void Pause(Done done) = 0;
+  virtual void Queue(QueueRequest request, Reply<QueueReply> reply) = 0;
+
+  // Immediate lane: served between any two buffers and while blocked.
+  virtual void Release(Step released_steps, Done done) = 0;
+  virtual void PrepareCheckpoint(PrepareCheckpointRequest request,
+                                 Reply<PrepareCheckpointReply> reply) = 0;
+  virtual void CommitCheckpoint(CommitCheckpointRequest request,
+                                Done done) = 0;
+  virtual void Disconnect(DisconnectRequest request,
+                          Reply<DisconnectReply> reply) = 0;
+  // Readers stop; what is staged can still be queued (rule 13).
+  virtual void Drain(Done done) = 0;
+
+  // The retained result of a step, for reading by parts (rule 9).
+  virtual std::shared_ptr<const StepResult> Retained(Step step) const = 0;
+  // A snapshot. Blocks: never longer than one short lock.
+  virtual ConnectorStatus Status() const = 0;
+  virtual const std::string& instance() const = 0;
+  // Shared with watchers.
+  virtual std::shared_ptr<CountWatch> completed() const = 0;
+  virtual std::shared_ptr<CountWatch> checkpointed() const = 0;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,64 @@
+// Which kinds of source, format and sink exist. Registered explicitly.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/contract/component.h"
+#include "core/contract/endpoint.h"
+#include "core/contract/output_target.h"
+#include "core/contract/parser.h"
+#include "core/contract/row_encoder.h"
+
+namespace penstock::core {
+
+// Owner:     the process; outlives every connector.
+// Threads:   thread-compatible: filled at start, then only read.
+class Registry {
+ public:
+  using SourceFactory =
+      std::function<absl::StatusOr<std::unique_ptr<InputEndpoint>>(
+          const ComponentConfig&, const Environment&)>;
+  using ParserFactory = std::function<absl::StatusOr<std::unique_ptr<Parser>>(
+      const ComponentConfig&)>;
+  using EncoderFactory =
+      std::function<absl::StatusOr<std::unique_ptr<RowEncoder>>(
+          const ComponentConfig&)>;
+  using SinkFactory =
+      std::function<absl::StatusOr<std::unique_ptr<OutputTarget>>(
+          const ComponentConfig&, const Environment&)>;
+
+  // Requires: the name is not taken.
+  void RegisterSource(std::string name, SourceFactory factory);
+  void RegisterParser(std::string name, ParserFactory factory);
+  void RegisterEncoder(std::string name, EncoderFactory factory);
+  void RegisterSink(std::string name, SinkFactory factory);
+
+  // By `config.type()`. Errors: INVALID_CONFIG naming the unknown type and
+  // those that exist; whatever the factory found wrong.
+  absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeSource(
+      const ComponentConfig& config, const Environment& environment) const;
+  absl::StatusOr<std::unique_ptr<Parser>> MakeParser(
+      const ComponentConfig& config) const;
+  absl::StatusOr<std::unique_ptr<RowEncoder>> MakeEncoder(
+      const ComponentConfig& config) const;
+  absl::StatusOr<std::unique_ptr<OutputTarget>> MakeSink(
+      const ComponentConfig& config, const Environment& environment) const;
+
+  std::vector<std::string> source_names() const;
+  std::vector<std::string> format_names() const;
+  std::vector<std::string> sink_names() const;
+
+ private:
+  std::map<std::string, SourceFactory> sources_;
+  std::map<std::string, ParserFactory> parsers_;
+  std::map<std::string, EncoderFactory> encoders_;
+  std::map<std::string, SinkFactory> sinks_;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,287 @@
+// The protocol's messages as core values: what a connector is asked and what
+// it answers. `proto/wire` converts them; server/dispatch takes them from any
+// transport; the reference controller and the simulation speak them.
+// See design §4 and the proto comments for meaning.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/connector/state_machine.h"
+#include "core/contract/component.h"
+#include "core/contract/ft_model.h"
+#include "core/contract/health.h"
+#include "core/contract/output_target.h"
+#include "core/contract/parse_error.h"
+#include "core/contract/resume.h"
+#include "core/contract/watermark.h"
+#include "core/record/buffer_size.h"
+#include "core/record/step.h"
+#include "core/record/step_hash.h"
+
+namespace penstock::core {
+
+// Rule 1: who sends a mutating request.
+struct Fence {
+  std::string pipeline;
+  std::string controller_id;
+  uint64_t epoch = 0;
+  std::string nonce;
+  friend bool operator==(const Fence&, const Fence&) = default;
+};
+
+// Rule 2: which connector, and which life of it.
+struct ConnectorRef {
+  std::string connector;
+  std::string instance;
+  friend bool operator==(const ConnectorRef&, const ConnectorRef&) = default;
+};
+
+// What every command carries beside its own fields.
+struct CommandHeader {
+  Fence fence;
+  ConnectorRef ref;
+  // Rule 4: Release as a field of every command (exclusive count).
+  std::optional<Step> released_steps;
+  // Rule 8: for commands that are not idempotent by step.
+  std::string request_id;
+};
+
+enum class StopReason {
+  kMinMet,
+  kLinger,
+  kBatchLimit,
+  kByteLimit,
+  kWaitOver,
+  kEndOfInput,
+  kBarrierCleared,
+  kTransaction,
+  kBlocked,
+};
+
+// Why a Queue made no step.
+enum class NoStepReason { kWaitOver, kEndOfInput, kPaused, kInterrupted };
+
+// Rule 3. `previous_steps`: this connector's last step + 1 as the controller
+// knows it. Zero minima mean the connector's defaults.
+struct QueueRequest {
+  Step step = 0;
+  Step previous_steps = 0;
+  uint64_t min_records = 0;
+  uint64_t min_bytes = 0;
+  std::optional<absl::Duration> linger;
+  absl::Duration wait = absl::ZeroDuration();
+  uint64_t max_records = 0;
+  uint64_t max_bytes = 0;
+  bool checkpoint_requested = false;
+};
+
+// Rule 5.
+struct StepResult {
+  Step step = 0;
+  BufferSize amount;
+  Resume resume;
+  // True: `resume`'s seek is a whole position, fit for a checkpoint.
+  bool position_complete = true;
+  // Exactly-once only: what Replay must reproduce.
+  std::optional<StepHash> hash;
+  std::vector<Watermark> watermarks;
+  bool transaction_started = false;
+  bool transaction_committed = false;
+  std::optional<std::string> transaction_label;
+  bool end_of_input = false;
+  StopReason stopped_because = StopReason::kMinMet;
+
+  friend bool operator==(const StepResult&, const StepResult&) = default;
+};
+
+struct NoStep {
+  NoStepReason reason = NoStepReason::kWaitOver;
+  bool end_of_input = false;
+  friend bool operator==(const NoStep&, const NoStep&) = default;
+};
+
+struct QueueReply {
+  // Exactly one is set. Shared by: the ledger that retains the result and the
+  // replies under way; constant.
+  std::shared_ptr<const StepResult> result;
+  std::optional<NoStep> no_step;
+};
+
+// Rule 6. `result` is the journaled one.
+struct ReplayRequest {
+  StepResult result;
+  // Last step + 1 before this one, as in Queue.
+  Step previous_steps = 0;
+};
+struct ReplayReply {
+  BufferSize amount;
+  // Every shard held the step already: it was skipped, not read.
+  bool already_held = false;
+};
+
+struct Blocker {
+  enum class Kind {
+    kBarrier,
+    kOpenTransaction,
+    kReplay,
+    kUnflushedShard,
+    kUnreleasedStep,
+    kUnfinishedStep,
+  };
+  Kind kind = Kind::kUnfinishedStep;
+  Step step = 0;
+  std::optional<ShardIndex> shard;
+  absl::Time since;
+  std::string text;
+};
+
+// Rule 7.
+struct PrepareCheckpointRequest {
+  Step steps = 0;
+  absl::Duration deadline = absl::Seconds(10);
+};
+struct PrepareCheckpointReply {
+  bool ready = false;
+  std::vector<Blocker> blockers;
+};
+struct CommitCheckpointRequest {
+  Step steps = 0;
+};
+
+struct DisconnectRequest {
+  absl::Duration deadline = absl::Seconds(5);
+};
+struct DisconnectReply {
+  // Released steps that were not confirmed in time, ascending; a later open's
+  // progress tells what became of them.
+  std::vector<Step> unconfirmed_steps;
+  // Steps dropped because they were not released, ascending.
+  std::vector<Step> dropped_steps;
+};
+
+// Design §6. Bytes unless the name says otherwise.
+struct ConnectorLimits {
+  uint64_t record_bytes_max = uint64_t{16} << 20;
+  uint64_t block_bytes = uint64_t{1} << 20;
+  uint64_t queued_bytes_max = uint64_t{32} << 20;
+  uint64_t chunk_bytes = uint64_t{256} << 10;
+  uint32_t shard_queue_chunks = 8;
+  uint64_t inflight_bytes_max = uint64_t{64} << 20;
+  double inflight_high = 0.8;
+  double inflight_low = 0.5;
+  uint64_t step_bytes = uint64_t{8} << 20;
+  absl::Duration step_linger = absl::Milliseconds(100);
+  uint64_t step_bytes_max = uint64_t{16} << 20;
+  uint64_t step_records_max = UINT64_MAX;
+  uint32_t steps_outstanding_max = 64;
+  uint64_t retained_bytes_max = uint64_t{64} << 20;
+  uint64_t memory_max = uint64_t{192} << 20;
+};
+
+enum class BadRecordPolicy { kSkip, kFail };
+
+// A resolved connector specification. Configurations are constant and shared
+// by: the registry's factories, GetConnector and the controller's store.
+struct ConnectorSpec {
+  std::string name;
+  std::shared_ptr<const ComponentConfig> source;
+  std::shared_ptr<const ComponentConfig> format;
+  std::shared_ptr<const ComponentConfig> encoder;  // null: as `format`
+  std::shared_ptr<const ComponentConfig> route;
+  std::shared_ptr<const ComponentConfig> sink;
+  uint32_t shards = 1;
+  std::optional<FtModel> level;
+  bool allow_lower = false;
+  BadRecordPolicy on_parse_error = BadRecordPolicy::kSkip;
+  BadRecordPolicy on_encode_error = BadRecordPolicy::kSkip;
+  ConnectorLimits limits;
+};
+
+// Rule 2.
+struct OpenRequest {
+  Fence fence;
+  std::string request_id;
+  ConnectorSpec spec;
+  // Serialised spec as the client sent it, for GetConnector and hashes.
+  std::string spec_bytes;
+  std::string incarnation;
+  Writer writer;
+  Step base_steps = 0;
+  bool first_open = false;
+  // The checkpoint's position (seek JSON); nullopt = the configured start.
+  std::optional<std::string> position;
+  // Highest journaled step + 1, at least base_steps: rule 7's PROGRESS_AHEAD.
+  Step journaled_steps = 0;
+};
+struct OpenReply {
+  std::string instance;
+  // Resolved start as seek JSON.
+  std::string position;
+  Step base_steps = 0;
+  // Per shard; empty below exactly-once.
+  std::vector<Step> shard_progress;
+  std::optional<FtModel> level;
+};
+
+struct ErrorEntry {
+  std::string tag;
+  absl::Time time;
+  // Running count of this tag, 1-based.
+  uint64_t index = 0;
+  bool fatal = false;
+  std::string text;
+};
+
+struct ShardStatus {
+  Step progress = 0;
+  uint64_t queued_chunks = 0;
+  uint64_t held_bytes = 0;
+  uint64_t parked_chunks = 0;
+};
+
+// Everything GetConnector and the watches show of one connector.
+struct ConnectorStatus {
+  std::string name;
+  std::string pipeline;
+  std::string instance;
+  std::string spec_bytes;
+  ConnectorState state = ConnectorState::kOpened;
+  std::optional<FtModel> level_asked;
+  std::optional<FtModel> level;
+  bool end_of_input = false;
+  std::optional<Step> running_step;
+  Step base_steps = 0;
+  // Last step + 1; the base if there was none.
+  Step made_steps = 0;
+  Step released_steps = 0;
+  Step completed_steps = 0;
+  Step checkpointed_steps = 0;
+  std::vector<Step> retained_steps;
+  // Totals of this instance (INV-8) and what is staged now.
+  BufferSize buffered_total;
+  BufferSize extended_total;
+  BufferSize replayed_total;
+  BufferSize queued;
+  uint64_t records_out = 0;
+  uint64_t records_skipped = 0;
+  uint64_t records_discarded = 0;
+  uint64_t parse_errors = 0;
+  uint64_t already_held_steps = 0;
+  uint64_t inflight_bytes = 0;
+  uint64_t retained_bytes = 0;
+  std::vector<ShardStatus> shards;
+  ConnectorHealth health;
+  absl::Time health_since;
+  std::optional<std::string> first_error;
+  std::vector<ErrorEntry> errors;
+  std::vector<Blocker> blockers;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,91 @@
+// What a sink is as a whole: fence, progress, endpoints, committer.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/contract/ft_model.h"
+#include "core/contract/output_endpoint.h"
+#include "core/record/step.h"
+
+namespace penstock::core {
+
+// Who writes: reserved durably by the controller before each open. A target
+// takes only a higher one (INV-7).
+struct Writer {
+  uint64_t epoch = 0;
+  uint64_t open_number = 0;
+  friend auto operator<=>(const Writer&, const Writer&) = default;
+};
+
+// The frames that a sink wants (design §3).
+enum class FrameKind { kConcatenated, kMessages };
+
+struct OutputOpen {
+  std::string incarnation;
+  std::string pipeline;
+  std::string connector;
+  Writer writer;
+  // Where progress starts if this is the first open.
+  Step base_steps = 0;
+  // True until the controller has journaled a successful open: absent progress
+  // is created at `base_steps`. False: absent progress is PROGRESS_LOST.
+  bool first_open = false;
+  uint32_t shards = 1;
+  // The level this connector runs at.
+  std::optional<FtModel> level;
+};
+
+// Ours (design §2): makes whole steps durable for all shards of a connector.
+// Threads: thread-safe.
+class OutputCommitter {
+ public:
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+  virtual ~OutputCommitter() = default;
+  // Makes durable, and visible, what `shard` wrote in its last batch, whose
+  // BatchEnd returned OK, and moves its progress to steps.end. Calls `done`
+  // exactly once, on any thread, perhaps before it returns.
+  // Errors: as OutputEndpoint; after one the shard writes the batch again.
+  virtual void Commit(ShardIndex shard, StepRange steps, Done done) = 0;
+};
+
+// The default: BatchEnd has already made it durable.
+class CommitInBatchEnd final : public OutputCommitter {
+ public:
+  void Commit(ShardIndex /*shard*/, StepRange /*steps*/, Done done) override {
+    done(absl::OkStatus());
+  }
+};
+
+// Ours: a sink of one connector.
+//
+// Owner:     the connector.
+// Threads:   Open, MakeEndpoint, Close: one at a time, on an I/O executor.
+// Lifecycle: Open once, then endpoints, Close after all endpoints are idle;
+//            endpoints and committer do not outlive it.
+class OutputTarget {
+ public:
+  virtual ~OutputTarget() = default;
+
+  // The highest level this sink can prove with its configuration.
+  virtual std::optional<FtModel> FaultTolerance() const = 0;
+  virtual FrameKind Frames() const = 0;
+  // Takes the fence for `open.writer`, then returns each shard's progress (a
+  // count of committed steps); empty below exactly-once.
+  // Errors: WRITER_FENCED (a higher writer was there), FOREIGN_PROGRESS,
+  // PROGRESS_LOST, STATE_DAMAGED, INVALID_CONFIG, UNAVAILABLE.
+  virtual absl::StatusOr<std::vector<Step>> Open(const OutputOpen& open) = 0;
+  virtual absl::StatusOr<std::unique_ptr<OutputEndpoint>> MakeEndpoint(
+      ShardIndex shard) = 0;
+  virtual OutputCommitter& Committer() = 0;
+  virtual absl::Status Close() = 0;
+};
+
+}  // namespace penstock::core

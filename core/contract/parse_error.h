@@ -1,0 +1,30 @@
+// A bad record: data about data, never a Status.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace penstock::core {
+
+// Seed type: `ParseError` (of the format layer). Positions are those of the
+// bad record.
+struct ParseError {
+  // Short, snake_case, of a small fixed set per format: a metric label.
+  std::string tag;
+  std::string description;
+  // 1-based, good and bad records counted; 0 where unknown.
+  uint64_t record_number = 0;
+  // 1-based physical line; 0 where unknown.
+  uint64_t line = 0;
+  // Offset in the source of the bad record's first byte.
+  uint64_t byte_offset = 0;
+  // The field path that was wrong, if one was.
+  std::optional<std::string> field;
+  // The record's text, cut to 4,096 bytes at a UTF-8 boundary.
+  std::string invalid_text;
+  // What to do about it, if there is something.
+  std::string suggestion;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,64 @@
+// Bytes to records: what a source needs of a format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/contract/parse_error.h"
+#include "core/record/block.h"
+#include "core/record/record_batch.h"
+
+namespace penstock::core {
+
+// Seed type: `Splitter`: finds record boundaries in a stream of bytes.
+// Threads: confined to its reader. State: what it saw since Clear.
+class Splitter {
+ public:
+  virtual ~Splitter() = default;
+  // Looks at the next bytes of the stream. Returns n: everything seen earlier
+  // plus data[..n] is one or more complete records, and the state starts over
+  // at data[n]. nullopt: no boundary in `data` is certain.
+  // Shape: n is the *last* certain boundary.
+  virtual std::optional<size_t> Input(absl::string_view data) = 0;
+  virtual void Clear() = 0;
+};
+
+// Complete records in a block, cut by a Splitter.
+struct Fragment {
+  BlockRef block;
+  // data()[begin, begin + size) of the block.
+  uint32_t begin = 0;
+  uint32_t size = 0;
+  uint32_t partition = 0;
+  // Source offset of the first byte.
+  int64_t offset = 0;
+  // The last record may lack its delimiter: the input ended.
+  bool is_last = false;
+};
+
+struct ParseResult {
+  // Empty if no record of the fragment was good.
+  RecordBatch batch;
+  std::vector<ParseError> errors;
+};
+
+// Seed type: `Parser`. Makes records that view the fragment's block.
+// Threads: confined to one thread at a time. State: record and line numbers.
+class Parser {
+ public:
+  virtual ~Parser() = default;
+  // Every record of the fragment is in the batch or in the errors.
+  // Errors: bad records are data; there is no other failure.
+  virtual ParseResult Parse(const Fragment& fragment) = 0;
+  virtual std::unique_ptr<Splitter> MakeSplitter() const = 0;
+  // Seed: `fork`: same configuration, fresh counters.
+  virtual std::unique_ptr<Parser> Fork() const = 0;
+  // Sets the 1-based number of the next record and line (after a seek).
+  virtual void SetPosition(uint64_t record_number, uint64_t line) = 0;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,37 @@
+// Records to bytes: what a handoff needs of a format.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "core/contract/frame_buffer.h"
+#include "core/record/record.h"
+
+namespace penstock::core {
+
+// Seed type: `RowEncoder`. One per shard (a columnar encoder holds rows).
+// Threads: confined to its handoff. No I/O.
+class RowEncoder {
+ public:
+  virtual ~RowEncoder() = default;
+
+  // Appends one row to `out`. On error `out` may hold a partial row: the
+  // caller truncates. Errors: any Status is about this record, except one
+  // with Reason::INTERNAL: the encoder is broken for good.
+  virtual absl::Status Encode(const Record& record, FrameBuffer& out) = 0;
+  // Seed: `buffered_bytes`: bytes held inside. O(1).
+  virtual size_t BufferedBytes() const { return 0; }
+  // Seed: `finish_chunk`: emits everything held as exactly one frame. Any
+  // error is fatal.
+  virtual absl::Status FinishChunk(FrameBuffer& /*out*/) {
+    return absl::OkStatus();
+  }
+  // An upper estimate of the encoded size of `payload_bytes` in `records`
+  // records, for the budget.
+  virtual size_t EstimateBytes(size_t records, size_t payload_bytes) const = 0;
+  // A fresh, empty encoder with the same configuration.
+  virtual std::unique_ptr<RowEncoder> Clone() const = 0;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,81 @@
+// The bound on bytes between the read and the confirmed write.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/functional/any_invocable.h"
+#include "core/base/mutex.h"
+
+namespace penstock::core {
+
+class InflightBudget;
+
+// One holder's share of the budget; returns it when dropped. Move-only.
+class BudgetLease {
+ public:
+  BudgetLease() = default;
+  BudgetLease(BudgetLease&& other) noexcept;
+  BudgetLease& operator=(BudgetLease&& other) noexcept;
+  ~BudgetLease();
+
+  uint64_t bytes() const { return bytes_; }
+  // Takes `bytes` out into a lease of its own. What is missing is added to the
+  // budget beyond its limit: an estimate was too low (counted in `overdrafts`).
+  BudgetLease Split(uint64_t bytes);
+  // Adds the other lease's bytes. Requires: same budget, or one is empty.
+  void Merge(BudgetLease other);
+
+ private:
+  friend class InflightBudget;
+  BudgetLease(std::shared_ptr<InflightBudget> budget, uint64_t bytes);
+  void Return();
+
+  std::shared_ptr<InflightBudget> budget_;
+  uint64_t bytes_ = 0;
+};
+
+// Seed type: `InflightBudget`; ours has a limit.
+//
+// Owner:   shared by the connector and every lease.
+// Threads: thread-safe; reserving and returning are one short lock.
+// Bound:   `limit` bytes, except that one reservation is always granted while
+//          nothing is held (an oversized record is handled alone).
+class InflightBudget : public std::enable_shared_from_this<InflightBudget> {
+ public:
+  struct Options {
+    uint64_t limit = uint64_t{64} << 20;
+    double high = 0.8;
+    double low = 0.5;
+  };
+  explicit InflightBudget(Options options);
+
+  // nullopt: it does not fit now. Blocks: never.
+  std::optional<BudgetLease> TryReserve(uint64_t bytes);
+  // For Replay: grants whatever is asked.
+  BudgetLease ForceReserve(uint64_t bytes);
+  // May a new step begin? False from the moment usage reaches the high mark
+  // until it has fallen to the low mark.
+  bool MayBegin();
+  uint64_t usage() const;
+  uint64_t limit() const { return options_.limit; }
+  uint64_t overdrafts() const;
+  // Called, outside the lock, whenever usage falls to the low mark or to zero,
+  // on the returning thread: must only record. Set once, before use.
+  void SetOnRoom(absl::AnyInvocable<void()> on_room);
+
+ private:
+  friend class BudgetLease;
+  void Add(uint64_t bytes);
+  void Return(uint64_t bytes);
+
+  const Options options_;
+  mutable Mutex mu_;
+  uint64_t usage_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t overdrafts_ ABSL_GUARDED_BY(mu_) = 0;
+  bool above_high_ ABSL_GUARDED_BY(mu_) = false;
+  absl::AnyInvocable<void()> on_room_;
+};
+
+}  // namespace penstock::core

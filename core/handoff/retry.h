@@ -1,0 +1,40 @@
+// How long to wait before trying again.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/random.h"
+
+namespace penstock::core {
+
+struct RetryPolicy {
+  absl::Duration initial = absl::Milliseconds(100);
+  absl::Duration max = absl::Seconds(10);
+  double multiplier = 2.0;
+  // Each delay is drawn from [(1 - jitter) * d, d].
+  double jitter = 0.2;
+};
+
+// One run of attempts. Threads: thread-compatible.
+class Backoff {
+ public:
+  Backoff(RetryPolicy policy, uint64_t random_seed);
+  // The delay before the next attempt: never zero, never above the maximum.
+  absl::Duration Next();
+  void Reset();
+  uint64_t attempts() const { return attempts_; }
+
+ private:
+  const RetryPolicy policy_;
+  Random random_;
+  absl::Duration current_;
+  uint64_t attempts_ = 0;
+};
+
+// Whether an outside system may answer differently next time: kUnavailable,
+// kDeadlineExceeded, kResourceExhausted, kAborted.
+bool IsRetryable(const absl::Status& status);
+
+}  // namespace penstock::core

@@ -1,0 +1,113 @@
+// Writes one shard: waits for StepEnd and Release, writes whole steps,
+// commits, confirms. See core/handoff/README.md; upholds INV-1, INV-4, INV-7.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/executor.h"
+#include "core/contract/ft_model.h"
+#include "core/contract/output_endpoint.h"
+#include "core/contract/output_target.h"
+#include "core/handoff/retry.h"
+#include "core/handoff/shard_queues.h"
+#include "core/record/step.h"
+
+namespace penstock::core {
+
+// Hears what a shard worker meets. Threads: any; records and returns.
+class ShardObserver {
+ public:
+  virtual ~ShardObserver() = default;
+  // Progress in the target moved to `steps` (exclusive count).
+  virtual void OnProgress(ShardIndex shard, Step steps) = 0;
+  // A write failed and is tried again at `next_attempt`.
+  virtual void OnRetry(ShardIndex shard, const absl::Status& error,
+                       absl::Time next_attempt) = 0;
+  // Writes succeed again after OnRetry.
+  virtual void OnRecovered(ShardIndex shard) = 0;
+  // The shard is broken for good; what it held has failed.
+  virtual void OnFatal(ShardIndex shard, const absl::Status& error) = 0;
+};
+
+struct ShardWorkerOptions {
+  ShardIndex shard = 0;
+  std::optional<FtModel> level;
+  // Count of steps the target held at open (exactly-once).
+  Step progress = 0;
+  Step released = 0;
+  RetryPolicy retry;
+  uint64_t random_seed = 0;
+  // One commit covers whole steps up to this many bytes, at least one step.
+  uint64_t commit_bytes_max = uint64_t{32} << 20;
+  // Below exactly-once: a batch is written at this size or age.
+  uint64_t batch_bytes_max = uint64_t{4} << 20;
+  absl::Duration batch_linger = absl::Milliseconds(100);
+};
+
+struct ShardStopReport {
+  // Released steps whose commit was not confirmed, ascending.
+  std::vector<Step> unconfirmed;
+  // Steps dropped because they were not released (or, below exactly-once, not
+  // written in time), ascending.
+  std::vector<Step> dropped;
+};
+
+struct ShardSnapshot {
+  Step progress = 0;
+  uint64_t held_bytes = 0;
+  uint64_t held_steps = 0;
+  uint64_t already_held_steps = 0;
+  uint64_t rows_written = 0;
+  uint64_t bytes_written = 0;
+  uint64_t commits = 0;
+  uint64_t retries = 0;
+};
+
+// A resumable task on the I/O executor: at most one runs at a time, none while
+// there is nothing to do. Exactly-once: takes chunks at once and holds them,
+// in their leases, until StepEnd and Release; then BatchStart, PushBuffer…,
+// BatchEnd, Committer().Commit, and only then the acks. Each of these calls is
+// a task step of its own, so that a scheduler may interleave or stop them.
+//
+//   IDLE ─items, release─▶ WRITING ─BatchEnd ok─▶ COMMITTING ─done─▶ IDLE
+//                             │ retryable             │ retryable
+//                             └────▶ BACKOFF ◀────────┘      fatal ─▶ BROKEN
+//
+// Owner:     the connector. Shared by: its own tasks in flight.
+// Threads:   thread-safe.
+// Lifecycle: Start, …, Stop (its callback ends it). Nothing is written after
+//            Stop's callback.
+// Bound:     holds what the budget admitted; one write, one commit at a time.
+class ShardWorker {
+ public:
+  // `endpoint`, `committer`, `queue`, `observer` outlive Stop's callback.
+  static std::shared_ptr<ShardWorker> Create(ShardWorkerOptions options,
+                                             OutputEndpoint& endpoint,
+                                             OutputCommitter& committer,
+                                             ShardQueue& queue, Executor& io,
+                                             ShardObserver& observer);
+  virtual ~ShardWorker() = default;
+
+  virtual void Start() = 0;
+  // Steps below `count` may be committed. Monotone.
+  virtual void SetReleased(Step count) = 0;
+  // Raises this shard's progress in the target to at least `steps`, once
+  // nothing below is held (PrepareCheckpoint); below exactly-once: flushes
+  // what is held. `done` exactly once.
+  virtual void Lift(Step steps,
+                    absl::AnyInvocable<void(absl::Status)> done) = 0;
+  // Drops unreleased steps at once; released ones may commit until
+  // `deadline` from now. `done` exactly once, by the deadline or, if a write
+  // then blocks the thread, as soon as it returns.
+  virtual void Stop(absl::Duration deadline,
+                    absl::AnyInvocable<void(ShardStopReport)> done) = 0;
+  virtual ShardSnapshot Snapshot() const = 0;
+};
+
+}  // namespace penstock::core

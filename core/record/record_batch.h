@@ -1,0 +1,105 @@
+// A parsed group of records over one shared block: the unit that is staged in
+// an InputQueue. See core/record/README.md; upholds INV-8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/record/block.h"
+#include "core/record/buffer_size.h"
+#include "core/record/record.h"
+
+namespace penstock::core {
+
+class StepHasher;
+
+// Where one record lies. 48 bytes; made by parsers, read through
+// RecordBatch::At.
+struct RecordEntry {
+  static constexpr uint32_t kNull = 0xffffffff;
+
+  // Value bytes in the block; `value_size == kNull` is a null value.
+  uint32_t value_begin = 0;
+  uint32_t value_size = 0;
+  // Key bytes, in the block or, if `key_in_arena`, in the arena;
+  // `key_size == kNull` is no key.
+  uint32_t key_begin = 0;
+  uint32_t key_size = kNull;
+  int64_t offset = 0;
+  int64_t event_time_ms = RecordMeta::kNoEventTime;
+  uint64_t key_hash = 0;
+  Op op = Op::kInsert;
+  bool has_key_hash = false;
+  bool key_in_arena = false;
+};
+static_assert(sizeof(RecordEntry) <= 48);
+
+// Everything behind the records of one batch. Filled by a parser through a
+// RecordBatchBuilder, then constant.
+struct RecordStorage {
+  BlockRef block;
+  uint32_t partition = 0;
+  std::vector<RecordEntry> entries;
+  // Text that had to be rewritten (unescaped keys).
+  std::vector<char> arena;
+  // Row values, `columns` per record, empty without a schema.
+  std::vector<Value> values;
+  uint32_t columns = 0;
+
+  // Bytes held: block capacity, entries, arena, values.
+  uint64_t MemoryBytes() const;
+};
+
+// Seed type: `InputBuffer` (its `len`, `hash`, `take_some`, `take_all`; `flush`
+// is InputConsumer::Flush). A range of records over shared, constant storage:
+// splitting copies nothing.
+//
+// Threads:   thread-compatible. Move-only.
+// Bound:     one storage: one block (1 MiB, or one larger record).
+class RecordBatch {
+ public:
+  RecordBatch() = default;
+  explicit RecordBatch(std::shared_ptr<const RecordStorage> storage);
+  RecordBatch(RecordBatch&&) noexcept = default;
+  RecordBatch& operator=(RecordBatch&&) noexcept = default;
+
+  // Records left and their payload bytes (value plus key). O(1).
+  BufferSize size() const { return size_; }
+  bool IsEmpty() const { return begin_ == end_; }
+  size_t record_count() const { return end_ - begin_; }
+  // Requires: not a default-constructed batch.
+  uint32_t partition() const { return storage_->partition; }
+  // Bytes that this batch keeps alive. Slices of one storage each report the
+  // whole: whoever sums must count a storage once (`storage_id`).
+  uint64_t MemoryBytes() const;
+  const void* storage_id() const { return storage_.get(); }
+
+  // Requires: index < record_count(). Lifetime: this storage's.
+  Record At(size_t index) const;
+  // Source offset of the first record. Requires: not empty.
+  int64_t first_offset() const;
+
+  // Removes the first `records` records (all, if there are fewer) and returns
+  // them. Ensures: size() before == size() after + size() of the result.
+  RecordBatch TakeSome(uint64_t records);
+  RecordBatch TakeAll();
+
+  // Adds every record to `hasher` in order.
+  void HashInto(StepHasher& hasher) const;
+
+ private:
+  RecordBatch(std::shared_ptr<const RecordStorage> storage, size_t begin,
+              size_t end, BufferSize size);
+
+  // Shared by: the slices cut from one parsed batch. Constant.
+  std::shared_ptr<const RecordStorage> storage_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  BufferSize size_;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,82 @@
+// The one door of a worker: checks who asks, then hands over.
+// See server/dispatch/README.md; upholds INV-7 and INV-13.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "core/base/executor.h"
+#include "core/connector/connector.h"
+#include "core/connector/control.h"
+#include "core/contract/component.h"
+#include "server/dispatch/fence_store.h"
+
+namespace penstock::server {
+
+struct DispatcherOptions {
+  // Σ of connectors' memory_max above this is refused at Open.
+  uint64_t memory_max = uint64_t{4} << 30;
+  uint32_t connectors_max = 1024;
+  // Rule 8: remembered successes per connector, and their size.
+  uint32_t replies_max = 64;
+  // A pipeline's fence is forgotten this long after its last connector.
+  absl::Duration fence_grace = absl::Hours(24);
+  uint64_t random_seed = 0;
+};
+
+// What a watcher is told; see WatchService for how it travels.
+class DispatchObserver {
+ public:
+  virtual ~DispatchObserver() = default;
+  virtual void OnOpened(const std::string& connector) = 0;
+  virtual void OnRemoved(const std::string& connector) = 0;
+  virtual void OnChanged(const std::string& connector) = 0;
+  virtual void OnError(const std::string& connector,
+                       const core::ErrorEntry& error) = 0;
+  virtual void OnParseErrors(const std::string& connector,
+                             const std::vector<core::ParseError>& errors) = 0;
+  virtual void OnTransaction(const std::string& connector, bool started,
+                             std::optional<std::string> label) = 0;
+};
+
+// Fence per pipeline (rule 1), instances (rule 2), ownership, idempotence
+// (rule 8), the table of connectors. Every transport (unary RPCs, Session, the
+// simulation) calls this and nothing else.
+//
+// Checks, in this order: fence (STALE_EPOCH, EPOCH_TAKEN), connector
+// (NO_SUCH_CONNECTOR), owner (NOT_OWNER), instance (INSTANCE_MISMATCH), then
+// the connector's own. A higher epoch is made durable before anything is done
+// in its name, and from then on nothing of the old epoch acts.
+//
+// Owner:     the worker process. Threads: thread-safe; fence writes run on
+//            `runtime.io`, everything else inline or on a connector's strand.
+// Lifecycle: Shutdown, then destruction.
+// Bound:     `connectors_max`, `memory_max`.
+class Dispatcher : public core::Control {
+ public:
+  // Loads the fence. Errors: STATE_DAMAGED.
+  static absl::StatusOr<std::unique_ptr<Dispatcher>> Create(
+      DispatcherOptions options, core::ConnectorRuntime runtime,
+      std::unique_ptr<FenceStore> fences, DispatchObserver* observer);
+
+  // Rule 13: readers stop, new opens are refused, connectors are given until
+  // `deadline` to be queued, released and committed; then `done` with what was
+  // dropped per connector.
+  virtual void Drain(
+      absl::Duration deadline,
+      absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done) = 0;
+  virtual bool draining() const = 0;
+  virtual std::shared_ptr<const core::StepResult> Retained(
+      const std::string& connector, core::Step step) const = 0;
+  // Blocks: never; for metrics and health.
+  virtual std::vector<core::ConnectorStatus> Statuses() const = 0;
+  virtual std::shared_ptr<core::Connector> Find(
+      const std::string& connector) const = 0;
+};
+
+}  // namespace penstock::server
