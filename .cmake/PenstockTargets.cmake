@@ -23,11 +23,15 @@
 #     SRCS input_queue_bench.cc DEPS penstock::queue [PCH core|grpc|none])
 #   ctest only smoke-runs it, under the label bench.
 #
+#   penstock_fuzzer(ndjson_fuzzer SRCS ndjson_fuzzer.cc DEPS penstock::format)
+#   Only with PENSTOCK_FUZZ (preset fuzz); ctest gives it a few thousand runs.
+#
 #   penstock_proto_library(penstock_proto
 #     IMPORT_DIR dir                              # protoc -I, an absolute path
-#     PROTOS penstock/v1/a.proto ...              # relative to IMPORT_DIR
-#     SERVICES penstock/v1/b.proto ...)           # these get .grpc.pb.* too
-#   Writes to <build>/proto; include "penstock/v1/a.pb.h". No warnings.
+#     PROTOS proto/penstock/v1/a.proto ...        # relative to IMPORT_DIR
+#     SERVICES proto/penstock/v1/b.proto ...)     # these get .grpc.pb.* too
+#   Writes below <build>/proto, on the SYSTEM include path; names in includes
+#   are those of the .proto files. No warnings.
 #
 # A precompiled header is made once per build and shared by all that name it.
 # It never frees a file from its own includes: the clang preset builds without.
@@ -256,6 +260,17 @@ function(penstock_bench name)
   endif()
   add_test(NAME ${name} COMMAND ${name} --benchmark_min_time=0.001)
   set_tests_properties(${name} PROPERTIES LABELS bench TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+function(penstock_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SRCS;DEPS")
+  _penstock_binary(${name} made PCH none SRCS ${arg_SRCS} DEPS ${arg_DEPS})
+  if(NOT made)
+    return()
+  endif()
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_test(NAME ${name} COMMAND ${name} -runs=5000 -seed=1 -max_total_time=60)
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
 endfunction()
 
 function(penstock_proto_library name)

@@ -34,23 +34,23 @@ MAY_INCLUDE = {
     "core/connector": CORE,
     "core/sources/*": EXTENSION,
     "core/sinks/*": EXTENSION,
-    "proto/wire": PROTOCOL + ("penstock",),
-    "server/dispatch": ANY_CORE + ("proto/wire", "penstock"),
-    "server": ANY_CORE + ("proto/wire", "penstock"),
-    "client/controller": PROTOCOL + ("client", "proto/wire", "penstock"),
-    "client/cli": ANY_CORE + ("client", "proto/wire", "penstock"),
-    "client": PROTOCOL + ("proto/wire", "penstock"),
+    "proto/wire": PROTOCOL + ("proto/penstock",),
+    "server/dispatch": ANY_CORE + ("proto/wire", "proto/penstock"),
+    "server": ANY_CORE + ("proto/wire", "proto/penstock"),
+    "client/controller": PROTOCOL + ("client", "proto/wire", "proto/penstock"),
+    "client/cli": ANY_CORE + ("client", "proto/wire", "proto/penstock"),
+    "client": PROTOCOL + ("proto/wire", "proto/penstock"),
     "tests/support": ANY_CORE,
     "tests/contract": ANY_CORE + ("tests/support",),
     "tests/core": ANY_CORE + ("tests/support", "tests/contract"),
-    "tests": ANY_CORE + ("proto", "server", "client", "penstock", "tests"),
+    "tests": ANY_CORE + ("proto", "server", "client", "tests"),
 }
 # What a directory may not include although the rule above would let it.
 MAY_NOT_INCLUDE = {
     "client": ("client/cli", "client/controller"),
     "client/controller": ("client/cli", "client/internal"),
 }
-PROJECT_TOPS = ("core", "proto", "server", "client", "tests", "penstock")
+PROJECT_TOPS = ("core", "proto", "server", "client", "tests")
 
 # Directories that must not see these headers, not even through another header
 # of ours.
@@ -315,7 +315,7 @@ class LayeringTest(source_tree.LintTestCase):
         self.assertEqual(["sight"] * 4, self.rules(check))
 
     def test_generated_header_in_core_is_found(self):
-        self.includes("core/record/r.h", '"penstock/v1/types.pb.h"')
+        self.includes("core/record/r.h", '"proto/penstock/v1/types.pb.h"')
         self.assertEqual(["layer", "sight"], self.rules(check))
 
     def test_grpc_behind_another_header_is_found(self):
