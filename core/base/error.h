@@ -6,6 +6,7 @@
 // being done to what, and what to do next. Secrets appear in neither (INV-10).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -129,5 +130,10 @@ absl::Status WithContext(const absl::Status& status, absl::string_view context);
 // "path" and "errno".
 absl::Status MakeFileError(int error_number, absl::string_view operation,
                            absl::string_view path);
+
+// As MakeFileError, of an append that wrote `written` of `total` bytes; the
+// message says so and metadata has "written".
+absl::Status MakeAppendError(int error_number, absl::string_view path,
+                             uint64_t written, uint64_t total);
 
 }  // namespace penstock::core

@@ -138,7 +138,6 @@ class LogMessage {
   const int line_;
   std::ostringstream text_;
   std::vector<LogField> fields_;
-  bool sent_ = false;
 };
 
 // As LogMessage, at kFatal; then aborts.

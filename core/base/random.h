@@ -29,10 +29,14 @@ class Random {
   Random Fork() { return Random(Next64()); }
 
  private:
+  friend Random SeededFromEntropy();
+  explicit Random(const std::array<uint64_t, 4>& state) : state_(state) {}
+
+  // Never all zero.
   std::array<uint64_t, 4> state_;
 };
 
-// Seeded by the operating system.
+// All 256 bits of its state come from the operating system.
 Random SeededFromEntropy();
 
 // 128 random bits as 32 lower-case hexadecimal digits.

@@ -1,13 +1,13 @@
 // An Executor on a fixed number of threads.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/executor.h"
 #include "core/base/mutex.h"
+#include "core/base/task_queue.h"
 #include "core/base/thread.h"
 #include "core/base/timer_queue.h"
 
@@ -45,13 +45,14 @@ class ThreadPoolExecutor final : public Executor {
   // Sleeps as leader until the next timer, or as follower until a task.
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MoveDueTimers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Wakes one idle thread, preferably a follower.
-  void WakeOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Chooses an idle thread to wake, preferably a follower. Returns: what the
+  // caller notifies once it has let go of the lock; null if nobody is idle.
+  CondVar* ChooseWake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
   CondVar follower_wake_;
   CondVar leader_wake_;
-  std::deque<Task> ready_ ABSL_GUARDED_BY(mu_);
+  TaskQueue ready_ ABSL_GUARDED_BY(mu_);
   TimerQueue timers_ ABSL_GUARDED_BY(mu_);
   // Followers asleep, and of those how many have been woken but not yet run.
   int followers_ ABSL_GUARDED_BY(mu_) = 0;

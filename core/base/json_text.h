@@ -1,0 +1,15 @@
+// JSON strings from arbitrary bytes.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock::core {
+
+// Appends `text` to `to` as a JSON string with its quotes. Control characters,
+// quotes and backslashes are escaped; each byte that is not part of
+// well-formed UTF-8 becomes U+FFFD, so that the result always is valid JSON.
+void AppendJsonString(absl::string_view text, std::string& to);
+
+}  // namespace penstock::core
