@@ -1,12 +1,12 @@
 // Shared memory that records are views into.
 #pragma once
 
+#include "core/base/mutex.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-
-#include "core/base/mutex.h"
 
 namespace penstock::core {
 

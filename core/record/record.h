@@ -1,12 +1,13 @@
 // One datum on its way from a source to a sink, and what is known about it.
 #pragma once
 
+#include "core/record/value.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
-
-#include "absl/strings/string_view.h"
-#include "core/record/value.h"
 
 namespace penstock::core {
 

@@ -2,16 +2,18 @@
 // an InputQueue. See core/record/README.md; upholds INV-8.
 #pragma once
 
+#include "core/record/block.h"
+#include "core/record/buffer_size.h"
+#include "core/record/record.h"
+#include "core/record/value_arena.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
-
-#include "absl/strings/string_view.h"
-#include "core/record/block.h"
-#include "core/record/buffer_size.h"
-#include "core/record/record.h"
 
 namespace penstock::core {
 
@@ -38,8 +40,8 @@ struct RecordEntry {
 };
 static_assert(sizeof(RecordEntry) <= 48);
 
-// Everything behind the records of one batch. Filled by a parser through a
-// RecordBatchBuilder, then constant.
+// Everything behind the records of one batch. Filled by a parser, at best
+// through a RecordBatchBuilder, then constant.
 struct RecordStorage {
   BlockRef block;
   uint32_t partition = 0;
@@ -49,8 +51,11 @@ struct RecordStorage {
   // Row values, `columns` per record, empty without a schema.
   std::vector<Value> values;
   uint32_t columns = 0;
+  // What `values` view that is not in the block: unescaped text, elements of
+  // arrays, maps and structs. Unlike `arena` it never moves what it gave out.
+  ValueArena value_arena;
 
-  // Bytes held: block capacity, entries, arena, values.
+  // Bytes held: block capacity, entries, arena, values and their arena.
   uint64_t MemoryBytes() const;
 };
 

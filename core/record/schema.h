@@ -1,7 +1,7 @@
 // Declared columns of a connector's records.
 #pragma once
 
-#include "absl/strings/string_view.h"
+#include <absl/strings/string_view.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // The chunk-invariant, interleaving-invariant hash of a step (design §3).
 #pragma once
 
+#include "core/record/record.h"
+
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include "core/record/record.h"
 
 namespace penstock::core {
 

@@ -3,7 +3,7 @@
 
 #include "core/base/check.h"
 
-#include "absl/strings/string_view.h"
+#include <absl/strings/string_view.h>
 
 #include <cstddef>
 #include <cstdint>

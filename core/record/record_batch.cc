@@ -1,0 +1,119 @@
+#include "core/record/record_batch.h"
+
+#include "core/base/check.h"
+#include "core/record/step_hash.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+uint64_t PayloadBytes(const RecordEntry& entry) {
+  const uint64_t value =
+      entry.value_size == RecordEntry::kNull ? 0 : entry.value_size;
+  const uint64_t key =
+      entry.key_size == RecordEntry::kNull ? 0 : entry.key_size;
+  return value + key;
+}
+
+BufferSize SizeOf(std::span<const RecordEntry> entries) {
+  BufferSize size{.records = entries.size(), .bytes = 0};
+  for (const RecordEntry& entry : entries) size.bytes += PayloadBytes(entry);
+  return size;
+}
+
+absl::string_view ValueBytes(const RecordStorage& storage,
+                             const RecordEntry& entry) {
+  return {storage.block->data() + entry.value_begin, entry.value_size};
+}
+
+absl::string_view KeyBytes(const RecordStorage& storage,
+                           const RecordEntry& entry) {
+  const char* const base =
+      entry.key_in_arena ? storage.arena.data() : storage.block->data();
+  return {base + entry.key_begin, entry.key_size};
+}
+
+}  // namespace
+
+uint64_t RecordStorage::MemoryBytes() const {
+  return (block == nullptr ? 0 : block->capacity()) +
+         entries.capacity() * sizeof(RecordEntry) + arena.capacity() +
+         values.capacity() * sizeof(Value) + value_arena.MemoryBytes();
+}
+
+RecordBatch::RecordBatch(std::shared_ptr<const RecordStorage> storage)
+    : storage_(std::move(storage)) {
+  CHECK(storage_ != nullptr);
+  end_ = storage_->entries.size();
+  size_ = SizeOf(storage_->entries);
+}
+
+RecordBatch::RecordBatch(std::shared_ptr<const RecordStorage> storage,
+                         size_t begin, size_t end, BufferSize size)
+    : storage_(std::move(storage)), begin_(begin), end_(end), size_(size) {}
+
+uint64_t RecordBatch::MemoryBytes() const {
+  return storage_ == nullptr ? 0 : storage_->MemoryBytes();
+}
+
+Record RecordBatch::At(size_t index) const {
+  DCHECK_LT(index, record_count());
+  const size_t place = begin_ + index;
+  const RecordStorage& storage = *storage_;
+  const RecordEntry& entry = storage.entries[place];
+  Record record;
+  if (entry.value_size != RecordEntry::kNull) {
+    record.value = ValueBytes(storage, entry);
+  }
+  if (entry.key_size != RecordEntry::kNull) {
+    record.key = KeyBytes(storage, entry);
+  }
+  record.meta = {.offset = entry.offset,
+                 .event_time_ms = entry.event_time_ms,
+                 .key_hash = entry.key_hash,
+                 .partition = storage.partition,
+                 .op = entry.op,
+                 .has_key_hash = entry.has_key_hash};
+  if (storage.columns > 0) {
+    record.row = std::span<const Value>(storage.values)
+                     .subspan(place * storage.columns, storage.columns);
+  }
+  return record;
+}
+
+int64_t RecordBatch::first_offset() const {
+  CHECK(!IsEmpty());
+  return storage_->entries[begin_].offset;
+}
+
+RecordBatch RecordBatch::TakeSome(uint64_t records) {
+  if (records >= record_count()) return TakeAll();
+  const size_t middle = begin_ + static_cast<size_t>(records);
+  const std::span<const RecordEntry> entries(storage_->entries);
+  // Sums the shorter side.
+  BufferSize taken;
+  if (records <= record_count() / 2) {
+    taken = SizeOf(entries.subspan(begin_, middle - begin_));
+  } else {
+    taken = size_ - SizeOf(entries.subspan(middle, end_ - middle));
+  }
+  RecordBatch result(storage_, begin_, middle, taken);
+  begin_ = middle;
+  size_ -= taken;
+  return result;
+}
+
+RecordBatch RecordBatch::TakeAll() {
+  RecordBatch result(storage_, begin_, end_, size_);
+  begin_ = end_;
+  size_ = {};
+  return result;
+}
+
+void RecordBatch::HashInto(StepHasher& hasher) const {
+  for (size_t i = 0; i < record_count(); ++i) hasher.Add(At(i));
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,60 @@
+#include "core/record/record_batch_builder.h"
+
+#include "core/base/check.h"
+
+#include <utility>
+
+namespace penstock::core {
+
+RecordBatchBuilder::RecordBatchBuilder(BlockRef block, uint32_t partition,
+                                       uint32_t columns)
+    : storage_(std::make_shared<RecordStorage>()) {
+  CHECK(block != nullptr);
+  CHECK_LT(block->capacity(), size_t{RecordEntry::kNull});
+  storage_->block = std::move(block);
+  storage_->partition = partition;
+  storage_->columns = columns;
+}
+
+void RecordBatchBuilder::Reserve(size_t records) {
+  storage_->entries.reserve(records);
+  storage_->values.reserve(records * storage_->columns);
+}
+
+void RecordBatchBuilder::Add(const RecordEntry& entry) {
+  const size_t capacity = storage_->block->capacity();
+  if (entry.value_size != RecordEntry::kNull) {
+    CHECK_LE(size_t{entry.value_begin} + entry.value_size, capacity);
+  }
+  if (entry.key_size != RecordEntry::kNull) {
+    CHECK_LE(size_t{entry.key_begin} + entry.key_size,
+             entry.key_in_arena ? storage_->arena.size() : capacity);
+  }
+  storage_->entries.push_back(entry);
+  DCHECK_EQ(storage_->values.size(),
+            storage_->entries.size() * storage_->columns);
+}
+
+void RecordBatchBuilder::AddRow(std::span<const Value> row) {
+  CHECK_EQ(row.size(), size_t{storage_->columns});
+  storage_->values.insert(storage_->values.end(), row.begin(), row.end());
+}
+
+void RecordBatchBuilder::DropRow() {
+  storage_->values.resize(storage_->entries.size() * storage_->columns);
+}
+
+uint32_t RecordBatchBuilder::AddToArena(absl::string_view bytes) {
+  const size_t begin = storage_->arena.size();
+  CHECK_LT(begin + bytes.size(), size_t{RecordEntry::kNull});
+  storage_->arena.insert(storage_->arena.end(), bytes.begin(), bytes.end());
+  return static_cast<uint32_t>(begin);
+}
+
+RecordBatch RecordBatchBuilder::Build() && {
+  CHECK_EQ(storage_->values.size(),
+           storage_->entries.size() * storage_->columns);
+  return RecordBatch(std::exchange(storage_, nullptr));
+}
+
+}  // namespace penstock::core

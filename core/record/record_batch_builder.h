@@ -1,0 +1,60 @@
+// How a parser makes a RecordBatch.
+#pragma once
+
+#include "core/record/block.h"
+#include "core/record/record_batch.h"
+#include "core/record/value.h"
+#include "core/record/value_arena.h"
+
+#include <absl/strings/string_view.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace penstock::core {
+
+// Collects the records of one fragment over one block.
+//
+//   RecordBatchBuilder builder(fragment.block, fragment.partition);
+//   builder.Add({.value_begin = begin, .value_size = size, .offset = offset});
+//   return std::move(builder).Build();
+//
+// Owner:   a Parse call. Threads: thread-compatible.
+// Bound:   one block's records.
+class RecordBatchBuilder {
+ public:
+  // `columns`: values in each row; 0 without a schema.
+  // Requires: `block` is not null and its bytes are filled.
+  RecordBatchBuilder(BlockRef block, uint32_t partition, uint32_t columns = 0);
+
+  void Reserve(size_t records);
+
+  // Appends a record.
+  // Requires: value and key lie in the block (the key in the arena if
+  // `key_in_arena`), and its row, if there are columns, was added before.
+  void Add(const RecordEntry& entry);
+  // Appends the row of the record that is added next.
+  // Requires: as many values as columns.
+  void AddRow(std::span<const Value> row);
+  // Drops a row for which no record was added, so that a bad one leaves
+  // nothing behind but memory.
+  void DropRow();
+
+  // Copies a rewritten key; returns its `key_begin`.
+  uint32_t AddToArena(absl::string_view bytes);
+  // For what row values view.
+  ValueArena& value_arena() { return storage_->value_arena; }
+
+  size_t record_count() const { return storage_->entries.size(); }
+
+  // Requires: every row has its record. Leaves nothing to go on with.
+  RecordBatch Build() &&;
+
+ private:
+  // Shared with the batch from Build on.
+  std::shared_ptr<RecordStorage> storage_;
+};
+
+}  // namespace penstock::core
