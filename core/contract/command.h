@@ -1,11 +1,11 @@
 // Commands that a driver gives an InputReader.
 #pragma once
 
+#include "core/record/step.h"
+
 #include <optional>
 #include <string>
 #include <variant>
-
-#include "core/record/step.h"
 
 namespace penstock::core {
 

@@ -1,10 +1,10 @@
 // Custom commands of a connector.
 #pragma once
 
-#include <string>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include <string>
 
 namespace penstock::core {
 

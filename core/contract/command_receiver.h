@@ -1,13 +1,14 @@
 // Receives reader commands in the order that a fault-tolerant reader wants.
 #pragma once
 
+#include "core/base/mutex.h"
+#include "core/contract/command.h"
+
+#include <absl/status/statusor.h>
+
 #include <cstddef>
 #include <deque>
 #include <optional>
-
-#include "absl/status/statusor.h"
-#include "core/base/mutex.h"
-#include "core/contract/command.h"
 
 namespace penstock::core {
 
@@ -41,6 +42,10 @@ class InputCommandReceiver {
   void PutBack(InputReaderCommand command);
 
  private:
+  // What is put back, else the oldest command, else nothing.
+  std::optional<InputReaderCommand> Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static absl::Status Closed();
+
   Mutex mu_;
   CondVar changed_;
   std::deque<InputReaderCommand> commands_ ABSL_GUARDED_BY(mu_);

@@ -2,11 +2,12 @@
 // the process. Concrete types derive and stand beside their component.
 #pragma once
 
-#include "absl/strings/string_view.h"
 #include "core/base/clock.h"
 #include "core/base/executor.h"
 #include "core/base/filesystem.h"
 #include "core/base/path_policy.h"
+
+#include <absl/strings/string_view.h>
 
 namespace penstock::core {
 

@@ -1,13 +1,6 @@
 // What an input endpoint may say. Its only way to talk back.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "core/contract/count_watch.h"
 #include "core/contract/ft_model.h"
 #include "core/contract/health.h"
@@ -17,6 +10,14 @@
 #include "core/record/buffer_size.h"
 #include "core/record/record_batch.h"
 #include "core/record/step_hash.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/string_view.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
 
 namespace penstock::core {
 
@@ -90,8 +91,7 @@ class InputConsumer {
 
   // Seed: `error`. Fatal: the reader will queue no more. `tag` groups errors
   // for rate limits and lists.
-  virtual void Error(bool fatal, absl::Status error,
-                     absl::string_view tag) = 0;
+  virtual void Error(bool fatal, absl::Status error, absl::string_view tag) = 0;
   // Seed: `update_connector_health`.
   virtual void UpdateConnectorHealth(ConnectorHealth health) = 0;
 };

@@ -1,17 +1,18 @@
 // A configured source, before and at its opening.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/contract/consumer.h"
 #include "core/contract/ft_model.h"
 #include "core/contract/parser.h"
 #include "core/contract/reader.h"
 #include "core/record/schema.h"
+
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace penstock::core {
 

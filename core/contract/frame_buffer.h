@@ -1,12 +1,12 @@
 // A growing run of bytes that an encoder appends to.
 #pragma once
 
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <utility>
-
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

@@ -1,10 +1,10 @@
 // Delivery levels.
 #pragma once
 
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <optional>
-
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

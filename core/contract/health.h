@@ -1,10 +1,10 @@
 // Health as a connector reports it, and metrics of its own.
 #pragma once
 
+#include <absl/time/time.h>
+
 #include <string>
 #include <vector>
-
-#include "absl/time/time.h"
 
 namespace penstock::core {
 

@@ -1,6 +1,15 @@
 // A configured sink: one endpoint per shard behind one target per connector.
 #pragma once
 
+#include "core/contract/command_handler.h"
+#include "core/contract/ft_model.h"
+#include "core/record/step.h"
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,14 +18,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/contract/command_handler.h"
-#include "core/contract/ft_model.h"
-#include "core/record/step.h"
 
 namespace penstock::core {
 

@@ -1,19 +1,20 @@
 // What a sink is as a whole: fence, progress, endpoints, committer.
 #pragma once
 
+#include "core/contract/ft_model.h"
+#include "core/contract/output_endpoint.h"
+#include "core/record/step.h"
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
 #include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/contract/ft_model.h"
-#include "core/contract/output_endpoint.h"
-#include "core/record/step.h"
 
 namespace penstock::core {
 

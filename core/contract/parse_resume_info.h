@@ -1,9 +1,9 @@
 // Reads resume metadata (seek JSON) that a source gave out earlier.
 #pragma once
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "simdjson.h"
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <simdjson.h>
 
 #include <cstdint>
 #include <memory>

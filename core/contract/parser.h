@@ -1,16 +1,17 @@
 // Bytes to records: what a source needs of a format.
 #pragma once
 
+#include "core/contract/parse_error.h"
+#include "core/record/block.h"
+#include "core/record/record_batch.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/parse_error.h"
-#include "core/record/block.h"
-#include "core/record/record_batch.h"
 
 namespace penstock::core {
 

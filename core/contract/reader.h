@@ -1,9 +1,9 @@
 // What reads data from an open input endpoint.
 #pragma once
 
-#include <cstdint>
-
 #include "core/contract/command.h"
+
+#include <cstdint>
 
 namespace penstock::core {
 

@@ -1,14 +1,16 @@
 // How to restart after a step, and how to reproduce it.
 #pragma once
 
+#include "core/contract/ft_model.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/ft_model.h"
 
 namespace penstock::core {
 

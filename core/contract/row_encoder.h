@@ -1,12 +1,13 @@
 // Records to bytes: what a handoff needs of a format.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-
-#include "absl/status/status.h"
 #include "core/contract/frame_buffer.h"
 #include "core/record/record.h"
+
+#include <absl/status/status.h>
+
+#include <cstddef>
+#include <memory>
 
 namespace penstock::core {
 

@@ -1,10 +1,10 @@
 // The seed's watermark: when data was ingested, and from where.
 #pragma once
 
+#include <absl/time/time.h>
+
 #include <optional>
 #include <string>
-
-#include "absl/time/time.h"
 
 namespace penstock::core {
 
