@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
-#include "absl/time/time.h"
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
 #include "client/controller/state_store.h"
 #include "core/base/executor.h"
 #include "core/connector/control.h"

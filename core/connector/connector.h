@@ -81,6 +81,9 @@ class Connector {
                                 Done done) = 0;
   virtual void Disconnect(DisconnectRequest request,
                           Reply<DisconnectReply> reply) = 0;
+  // A higher epoch took over: a Queue that has begun no step answers
+  // SUPERSEDED at once; nothing else changes.
+  virtual void Supersede() = 0;
   // Readers stop; what is staged can still be queued (rule 13).
   virtual void Drain(Done done) = 0;
 

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
+#include <absl/functional/any_invocable.h>
+
 #include "core/base/executor.h"
 #include "core/connector/connector.h"
 #include "core/connector/control.h"

@@ -6,8 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
 #include "core/base/filesystem.h"
 
 namespace penstock::server {
@@ -16,6 +17,9 @@ struct FenceRecord {
   uint64_t epoch = 0;
   std::string nonce;
   std::string controller_id;
+  // When its last connector went, in seconds since the Unix epoch; 0 while
+  // connectors are open. A record is dropped a grace time afterwards.
+  int64_t idle_since_s = 0;
   friend bool operator==(const FenceRecord&, const FenceRecord&) = default;
 };
 

@@ -1,0 +1,123 @@
+// The connectors of a worker, by name, from the first word of an open to the
+// last of a delete. See server/dispatch/README.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "core/base/mutex.h"
+#include "core/connector/connector.h"
+#include "core/connector/control.h"
+#include "server/dispatch/reply_cache.h"
+
+namespace penstock::server {
+
+//   (none) ─BeginOpen─▶ OPENING ─FinishOpen ok─▶ OPEN ─BeginDelete─▶ DELETING
+//                          └─ failed ─▶ (none) ◀─────FinishDelete────────┘
+//
+// Owner:   shared by the dispatcher and its commands in flight.
+// Threads: thread-safe; calls nothing back under its lock.
+// Bound:   `connectors_max` entries, Σ memory_max.
+class ConnectorTable {
+ public:
+  template <typename T>
+  using Reply = core::Control::Reply<T>;
+  using Done = core::Control::Done;
+
+  ConnectorTable(uint32_t connectors_max, uint64_t memory_max,
+                 uint32_t replies_max)
+      : connectors_max_(connectors_max),
+        memory_max_(memory_max),
+        replies_max_(replies_max) {}
+
+  static absl::Status NoSuch(const std::string& name);
+
+  std::shared_ptr<core::Connector> Find(const std::string& name) const;
+  std::vector<std::shared_ptr<core::Connector>> All() const;
+  std::vector<std::shared_ptr<core::Connector>> OfPipeline(
+      const std::string& pipeline) const;
+  // Errors: NO_SUCH_CONNECTOR, NOT_OWNER, INSTANCE_MISMATCH.
+  absl::StatusOr<std::shared_ptr<core::Connector>> Resolve(
+      const std::string& pipeline, const core::ConnectorRef& ref) const;
+
+  // kRun: the caller opens. kWaits: `reply` was taken and runs with the open
+  // under way. kAnswered: `reply` was given the first call's answer.
+  enum class OpenOutcome { kRun, kWaits, kAnswered };
+  // Errors: ALREADY_EXISTS, NOT_OWNER, REQUEST_ID_REUSED, MEMORY_REFUSED,
+  // INVALID_CONFIG (no name).
+  absl::StatusOr<OpenOutcome> BeginOpen(const core::OpenRequest& request,
+                                        Reply<core::OpenReply>& reply);
+  void SetConnector(const std::string& name,
+                    std::shared_ptr<core::Connector> connector);
+  struct Opened {
+    std::vector<Reply<core::OpenReply>> waiting;
+    // The open failed: these deletes have nothing left to do.
+    std::vector<Reply<core::DisconnectReply>> deletes;
+    // It succeeded, and a delete waits: the caller runs it.
+    bool delete_now = false;
+  };
+  // A failed open is forgotten.
+  Opened FinishOpen(const std::string& name,
+                    const absl::StatusOr<core::OpenReply>& result);
+
+  enum class DeleteOutcome { kRun, kWaits, kGone };
+  struct Removal {
+    DeleteOutcome outcome = DeleteOutcome::kGone;
+    std::shared_ptr<core::Connector> connector;
+  };
+  // kRun: the caller registers its reply by WaitForDelete and disconnects;
+  // kWaits: `reply` was taken. `ref.instance` empty: whatever there is.
+  // Errors: as Resolve, but gone is no error.
+  absl::StatusOr<Removal> BeginDelete(const std::string& pipeline,
+                                      const core::ConnectorRef& ref,
+                                      Reply<core::DisconnectReply>& reply);
+  void WaitForDelete(const std::string& name,
+                     Reply<core::DisconnectReply> reply);
+  struct Removed {
+    std::vector<Reply<core::DisconnectReply>> waiting;
+    // The pipeline has no connector left.
+    bool pipeline_idle = false;
+  };
+  Removed FinishDelete(const std::string& name);
+
+  ReplyCache::Outcome BeginOnce(const std::string& name,
+                                const std::string& request_id, uint64_t body,
+                                Done& done);
+  std::vector<Done> FinishOnce(const std::string& name,
+                               const std::string& request_id, bool succeeded);
+
+ private:
+  enum class Stage { kOpening, kOpen, kDeleting };
+  struct Entry {
+    Stage stage = Stage::kOpening;
+    std::string pipeline;
+    std::string open_id;
+    uint64_t open_body = 0;
+    uint64_t memory = 0;
+    std::shared_ptr<core::Connector> connector;
+    core::OpenReply open_reply;
+    std::vector<Reply<core::OpenReply>> waiting_open;
+    std::vector<Reply<core::DisconnectReply>> waiting_delete;
+    ReplyCache replies;
+  };
+
+  absl::StatusOr<OpenOutcome> OpenAgain(Entry& entry,
+                                        const core::OpenRequest& request,
+                                        uint64_t body,
+                                        Reply<core::OpenReply>& reply)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const uint32_t connectors_max_;
+  const uint64_t memory_max_;
+  const uint32_t replies_max_;
+  mutable core::Mutex mu_;
+  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  uint64_t memory_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace penstock::server

@@ -1,0 +1,393 @@
+#include "server/dispatch/dispatcher.h"
+
+#include <atomic>
+#include <map>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "core/base/checksum.h"
+#include "core/base/error.h"
+#include "core/base/mutex.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+#include "server/dispatch/connector_table.h"
+#include "server/dispatch/drain.h"
+#include "server/dispatch/pipeline_fences.h"
+
+namespace penstock::server {
+namespace {
+
+using core::CommandHeader;
+using core::Connector;
+using core::Fence;
+using core::MakeError;
+using core::Reason;
+
+absl::Status Superseded(const Fence& fence) {
+  return MakeError(Reason::SUPERSEDED,
+                   absl::StrCat("answering controller '", fence.controller_id,
+                                "' of pipeline '", fence.pipeline,
+                                "': a higher epoch than ", fence.epoch,
+                                " took over meanwhile; end, or take a new "
+                                "epoch"));
+}
+
+class DispatcherImpl final : public Dispatcher {
+ public:
+  DispatcherImpl(DispatcherOptions options, core::ConnectorRuntime runtime,
+                 std::unique_ptr<FenceStore> store,
+                 std::map<std::string, FenceRecord> records,
+                 DispatchObserver* observer)
+      : options_(options),
+        runtime_(std::move(runtime)),
+        observer_(observer),
+        table_(std::make_shared<ConnectorTable>(
+            options.connectors_max, options.memory_max, options.replies_max)),
+        fences_(std::make_shared<PipelineFences>(
+            PipelineFences::Options{.grace = options.fence_grace},
+            std::move(store), std::move(records), runtime_.io,
+            [table = table_](const std::string& pipeline) {
+              for (const auto& connector : table->OfPipeline(pipeline)) {
+                connector->Supersede();
+              }
+            })),
+        random_(options.random_seed) {}
+
+  void Open(core::OpenRequest request, Reply<core::OpenReply> reply) override;
+  void Delete(CommandHeader header, core::DisconnectRequest request,
+              Reply<core::DisconnectReply> reply) override;
+  void Replay(CommandHeader header, core::ReplayRequest request,
+              Reply<core::ReplayReply> reply) override {
+    Command<core::ReplayReply>(std::move(header), std::move(reply),
+                               [request = std::move(request)](
+                                   Connector& connector, auto answer) mutable {
+                                 connector.Replay(std::move(request),
+                                                  std::move(answer));
+                               });
+  }
+  void Extend(CommandHeader header, Done done) override {
+    Once(std::move(header), "extend", std::move(done),
+         [](Connector& connector, Done answer) {
+           connector.Extend(std::move(answer));
+         });
+  }
+  void Pause(CommandHeader header, Done done) override {
+    Once(std::move(header), "pause", std::move(done),
+         [](Connector& connector, Done answer) {
+           connector.Pause(std::move(answer));
+         });
+  }
+  void Queue(CommandHeader header, core::QueueRequest request,
+             Reply<core::QueueReply> reply) override {
+    Command<core::QueueReply>(
+        std::move(header), std::move(reply),
+        [request = std::move(request)](Connector& connector, auto answer) {
+          connector.Queue(request, std::move(answer));
+        });
+  }
+  void Release(CommandHeader header, Done done) override {
+    if (!header.released_steps.has_value()) {
+      done(MakeError(Reason::INVALID_REQUEST,
+                     "releasing steps: `released_steps` is required"));
+      return;
+    }
+    CommandDone(std::move(header), std::move(done),
+                [](Connector& /*connector*/, Done answer) {
+                  answer(absl::OkStatus());
+                });
+  }
+  void PrepareCheckpoint(CommandHeader header,
+                         core::PrepareCheckpointRequest request,
+                         Reply<core::PrepareCheckpointReply> reply) override {
+    Command<core::PrepareCheckpointReply>(
+        std::move(header), std::move(reply),
+        [request](Connector& connector, auto answer) {
+          connector.PrepareCheckpoint(request, std::move(answer));
+        });
+  }
+  void CommitCheckpoint(CommandHeader header,
+                        core::CommitCheckpointRequest request,
+                        Done done) override {
+    CommandDone(std::move(header), std::move(done),
+                [request](Connector& connector, Done answer) {
+                  connector.CommitCheckpoint(request, std::move(answer));
+                });
+  }
+  void Disconnect(CommandHeader header, core::DisconnectRequest request,
+                  Reply<core::DisconnectReply> reply) override {
+    Command<core::DisconnectReply>(
+        std::move(header), std::move(reply),
+        [request](Connector& connector, auto answer) {
+          connector.Disconnect(request, std::move(answer));
+        });
+  }
+  void Get(std::string name, Reply<core::ConnectorStatus> reply) override {
+    const auto connector = table_->Find(name);
+    if (connector == nullptr) return reply(ConnectorTable::NoSuch(name));
+    reply(connector->Status());
+  }
+  void List(Reply<std::vector<core::ConnectorStatus>> reply) override {
+    reply(Statuses());
+  }
+
+  void Drain(absl::Duration deadline,
+             absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done)
+      override {
+    draining_.store(true);
+    DrainAll(table_->All(), runtime_.executor, deadline, std::move(done));
+  }
+  bool draining() const override { return draining_.load(); }
+  std::shared_ptr<const core::StepResult> Retained(
+      const std::string& name, core::Step step) const override {
+    const auto connector = table_->Find(name);
+    return connector == nullptr ? nullptr : connector->Retained(step);
+  }
+  std::vector<core::ConnectorStatus> Statuses() const override {
+    std::vector<core::ConnectorStatus> statuses;
+    for (const auto& connector : table_->All()) {
+      statuses.push_back(connector->Status());
+    }
+    return statuses;
+  }
+  std::shared_ptr<Connector> Find(const std::string& name) const override {
+    return table_->Find(name);
+  }
+
+ private:
+  // Runs `run(connector, answer)` once fence, connector, owner and instance
+  // agree and the release that came along took effect. An answer that arrives
+  // after a takeover becomes SUPERSEDED.
+  template <typename T, typename Run>
+  void Command(CommandHeader header, Reply<T> reply, Run run) {
+    const Fence fence = header.fence;
+    fences_->Enter(
+        fence, [fences = fences_, table = table_, header = std::move(header),
+                reply = std::move(reply), run = std::move(run)](
+                   absl::StatusOr<PipelineFences::Pass> pass) mutable {
+          if (!pass.ok()) return reply(pass.status());
+          auto found = table->Resolve(header.fence.pipeline, header.ref);
+          if (!found.ok()) return reply(found.status());
+          auto answer = [fences, fence = header.fence,
+                         reply = std::move(reply)](auto result) mutable {
+            if (!fences->IsCurrent(fence)) return reply(Superseded(fence));
+            reply(std::move(result));
+          };
+          if (!header.released_steps.has_value()) {
+            return run(**found, Reply<T>(std::move(answer)));
+          }
+          Connector& connector = **found;
+          connector.Release(
+              *header.released_steps,
+              [connector = *std::move(found), run = std::move(run),
+               answer = std::move(answer)](absl::Status released) mutable {
+                if (!released.ok()) {
+                  return answer(absl::StatusOr<T>(std::move(released)));
+                }
+                run(*connector, Reply<T>(std::move(answer)));
+              });
+        });
+  }
+
+  struct Nothing {};
+  template <typename Run>
+  void CommandDone(CommandHeader header, Done done, Run run) {
+    Command<Nothing>(
+        std::move(header),
+        [done = std::move(done)](absl::StatusOr<Nothing> result) mutable {
+          done(result.status());
+        },
+        [run = std::move(run)](Connector& connector,
+                               Reply<Nothing> answer) mutable {
+          run(connector,
+              [answer = std::move(answer)](absl::Status status) mutable {
+                if (!status.ok()) return answer(std::move(status));
+                answer(Nothing{});
+              });
+        });
+  }
+
+  // A command that is idempotent by its request id (rule 8).
+  template <typename Run>
+  void Once(CommandHeader header, absl::string_view verb, Done done, Run run) {
+    if (header.request_id.empty()) {
+      return CommandDone(std::move(header), std::move(done), std::move(run));
+    }
+    const std::string id = header.request_id;
+    const core::ConnectorRef ref = header.ref;
+    const uint64_t body = core::Checksum64(absl::StrCat(
+        verb, "\n", ref.instance, "\n",
+        header.released_steps.has_value() ? absl::StrCat(*header.released_steps)
+                                          : ""));
+    CommandDone(
+        std::move(header), std::move(done),
+        [table = table_, id, ref, body, run = std::move(run)](
+            Connector& connector, Done answer) mutable {
+          switch (table->BeginOnce(ref.connector, id, body, answer)) {
+            case ReplyCache::Outcome::kWaits:
+              return;
+            case ReplyCache::Outcome::kRepeat:
+              return answer(absl::OkStatus());
+            case ReplyCache::Outcome::kReused:
+              return answer(MakeError(
+                  Reason::REQUEST_ID_REUSED,
+                  absl::StrCat("request id '", id,
+                               "' was used for another request; draw a new "
+                               "one for each request")));
+            case ReplyCache::Outcome::kRun:
+              break;
+          }
+          run(connector, [table, id, ref, answer = std::move(answer)](
+                             absl::Status status) mutable {
+            auto waiting = table->FinishOnce(ref.connector, id, status.ok());
+            for (Done& other : waiting) other(status);
+            answer(std::move(status));
+          });
+        });
+  }
+
+  void OpenAdmitted(core::OpenRequest request, Reply<core::OpenReply> reply);
+
+  const DispatcherOptions options_;
+  const core::ConnectorRuntime runtime_;
+  DispatchObserver* const observer_;  // May be null.
+  // Shared by: this dispatcher and its commands in flight.
+  const std::shared_ptr<ConnectorTable> table_;
+  const std::shared_ptr<PipelineFences> fences_;
+  std::atomic<bool> draining_{false};
+  core::Mutex random_mu_;
+  core::Random random_ ABSL_GUARDED_BY(random_mu_);
+};
+
+// Forwards what one connector reports, under its name.
+class NamedObserver final : public core::ConnectorObserver {
+ public:
+  NamedObserver(std::string name, DispatchObserver* observer)
+      : name_(std::move(name)), observer_(observer) {}
+  void OnChanged() override {
+    if (observer_ != nullptr) observer_->OnChanged(name_);
+  }
+  void OnError(const core::ErrorEntry& error) override {
+    if (observer_ != nullptr) observer_->OnError(name_, error);
+  }
+  void OnParseErrors(const std::vector<core::ParseError>& errors) override {
+    if (observer_ != nullptr) observer_->OnParseErrors(name_, errors);
+  }
+  void OnTransaction(bool started, std::optional<std::string> label) override {
+    if (observer_ != nullptr) {
+      observer_->OnTransaction(name_, started, std::move(label));
+    }
+  }
+
+ private:
+  const std::string name_;
+  DispatchObserver* const observer_;
+};
+
+// Disconnects a connector whose deletion has begun; answers all who wait.
+void Remove(const std::shared_ptr<PipelineFences>& fences,
+            const std::shared_ptr<ConnectorTable>& table,
+            DispatchObserver* observer, const std::string& name,
+            const std::string& pipeline,
+            const std::shared_ptr<Connector>& connector,
+            core::DisconnectRequest request) {
+  connector->Disconnect(
+      request, [fences, table, observer, name, pipeline,
+                connector](absl::StatusOr<core::DisconnectReply> result) {
+        auto removed = table->FinishDelete(name);
+        if (removed.pipeline_idle) fences->SetInUse(pipeline, false);
+        if (observer != nullptr) observer->OnRemoved(name);
+        for (auto& waiting : removed.waiting) waiting(result);
+      });
+}
+
+void DispatcherImpl::Open(core::OpenRequest request,
+                          Reply<core::OpenReply> reply) {
+  if (draining()) {
+    reply(MakeError(Reason::SHUTTING_DOWN,
+                    absl::StrCat("opening connector '", request.spec.name,
+                                 "': this worker is draining; use another")));
+    return;
+  }
+  const Fence fence = request.fence;
+  // `this` outlives its commands: destruction follows Drain.
+  fences_->Enter(fence,
+                 [this, request = std::move(request), reply = std::move(reply)](
+                     absl::StatusOr<PipelineFences::Pass> pass) mutable {
+                   if (!pass.ok()) return reply(pass.status());
+                   OpenAdmitted(std::move(request), std::move(reply));
+                 });
+}
+
+void DispatcherImpl::OpenAdmitted(core::OpenRequest request,
+                                  Reply<core::OpenReply> reply) {
+  const Fence fence = request.fence;
+  const std::string name = request.spec.name;
+  auto answer = [fences = fences_, fence, reply = std::move(reply)](
+                    absl::StatusOr<core::OpenReply> result) mutable {
+    if (!fences->IsCurrent(fence)) return reply(Superseded(fence));
+    reply(std::move(result));
+  };
+  Reply<core::OpenReply> joined(std::move(answer));
+  auto begun = table_->BeginOpen(request, joined);
+  if (!begun.ok()) return joined(begun.status());
+  if (*begun != ConnectorTable::OpenOutcome::kRun) return;
+
+  core::ConnectorRuntime runtime = runtime_;
+  {
+    core::MutexLock lock(random_mu_);
+    runtime.random_seed = random_.Next64();
+  }
+  auto connector =
+      Connector::Create(runtime, std::move(request),
+                        std::make_unique<NamedObserver>(name, observer_));
+  table_->SetConnector(name, connector);
+  connector->Open([table = table_, fences = fences_, name, fence, connector,
+                   observer = observer_, joined = std::move(joined)](
+                      absl::StatusOr<core::OpenReply> result) mutable {
+    if (result.ok()) fences->SetInUse(fence.pipeline, true);
+    auto opened = table->FinishOpen(name, result);
+    if (result.ok() && observer != nullptr) observer->OnOpened(name);
+    for (auto& other : opened.waiting) other(result);
+    for (auto& other : opened.deletes) other(core::DisconnectReply{});
+    joined(std::move(result));
+    if (opened.delete_now) {
+      Remove(fences, table, observer, name, fence.pipeline, connector, {});
+    }
+  });
+}
+
+void DispatcherImpl::Delete(CommandHeader header,
+                            core::DisconnectRequest request,
+                            Reply<core::DisconnectReply> reply) {
+  const Fence fence = header.fence;
+  fences_->Enter(fence, [fences = fences_, table = table_, observer = observer_,
+                         header = std::move(header), request,
+                         reply = std::move(reply)](
+                            absl::StatusOr<PipelineFences::Pass> pass) mutable {
+    if (!pass.ok()) return reply(pass.status());
+    auto removal = table->BeginDelete(header.fence.pipeline, header.ref, reply);
+    if (!removal.ok()) return reply(removal.status());
+    // Already gone is success; being opened or deleted: `reply` waits there.
+    if (removal->outcome == ConnectorTable::DeleteOutcome::kGone) {
+      return reply(core::DisconnectReply{});
+    }
+    if (removal->outcome == ConnectorTable::DeleteOutcome::kWaits) return;
+    table->WaitForDelete(header.ref.connector, std::move(reply));
+    Remove(fences, table, observer, header.ref.connector, header.fence.pipeline,
+           removal->connector, request);
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dispatcher>> Dispatcher::Create(
+    DispatcherOptions options, core::ConnectorRuntime runtime,
+    std::unique_ptr<FenceStore> fences, DispatchObserver* observer) {
+  ASSIGN_OR_RETURN(auto records, fences->Load());
+  return std::make_unique<DispatcherImpl>(options, std::move(runtime),
+                                          std::move(fences), std::move(records),
+                                          observer);
+}
+
+}  // namespace penstock::server

@@ -1,0 +1,104 @@
+#include "server/dispatch/drain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/mutex.h"
+#include "core/base/strand.h"
+
+namespace penstock::server {
+namespace {
+
+// How often a drain looks whether everything has left.
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+// What disconnecting may take once the deadline has passed.
+constexpr absl::Duration kDisconnect = absl::Seconds(2);
+
+// Whether there is nothing left that waiting could save.
+bool IsEmpty(const core::ConnectorStatus& status) {
+  if (status.state == core::ConnectorState::kClosed) return true;
+  if (status.state == core::ConnectorState::kFailed) {
+    return status.completed_steps >= status.released_steps;
+  }
+  return status.queued.IsEmpty() && !status.running_step.has_value() &&
+         status.completed_steps >= status.made_steps;
+}
+
+// Shared by: its own tasks.
+class Drain : public std::enable_shared_from_this<Drain> {
+ public:
+  Drain(std::vector<std::shared_ptr<core::Connector>> connectors,
+        core::Executor& executor, absl::Duration deadline,
+        absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done)
+      : connectors_(std::move(connectors)),
+        deadline_(executor.clock().SteadyNow() + deadline),
+        executor_(executor),
+        done_(std::move(done)) {}
+
+  void Start() {
+    for (const auto& connector : connectors_) {
+      connector->Drain([](absl::Status) {});
+    }
+    Look();
+  }
+
+ private:
+  void Look() {
+    const bool empty = std::all_of(
+        connectors_.begin(), connectors_.end(),
+        [](const auto& connector) { return IsEmpty(connector->Status()); });
+    if (empty || executor_.clock().SteadyNow() >= deadline_) {
+      return DisconnectAll();
+    }
+    executor_.ScheduleAfter(kLook,
+                            [self = shared_from_this()] { self->Look(); });
+  }
+
+  void DisconnectAll() {
+    if (connectors_.empty()) return done_({});
+    {
+      core::MutexLock lock(mu_);
+      outstanding_ = connectors_.size();
+    }
+    for (const auto& connector : connectors_) {
+      connector->Disconnect(core::DisconnectRequest{.deadline = kDisconnect},
+                            [self = shared_from_this()](
+                                absl::StatusOr<core::DisconnectReply> reply) {
+                              self->Disconnected(reply.ok()
+                                                     ? *std::move(reply)
+                                                     : core::DisconnectReply{});
+                            });
+    }
+  }
+
+  void Disconnected(core::DisconnectReply reply) {
+    {
+      core::MutexLock lock(mu_);
+      replies_.push_back(std::move(reply));
+      if (--outstanding_ > 0) return;
+    }
+    done_(std::move(replies_));
+  }
+
+  const std::vector<std::shared_ptr<core::Connector>> connectors_;
+  const absl::Time deadline_;
+  core::Executor& executor_;
+  absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done_;
+  core::Mutex mu_;
+  size_t outstanding_ ABSL_GUARDED_BY(mu_) = 0;
+  // Guarded by mu_ until the last reply came.
+  std::vector<core::DisconnectReply> replies_;
+};
+
+}  // namespace
+
+void DrainAll(
+    std::vector<std::shared_ptr<core::Connector>> connectors,
+    core::Executor& executor, absl::Duration deadline,
+    absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done) {
+  std::make_shared<Drain>(std::move(connectors), executor, deadline,
+                          std::move(done))
+      ->Start();
+}
+
+}  // namespace penstock::server

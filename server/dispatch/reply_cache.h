@@ -1,0 +1,71 @@
+// Remembers what mutations with a request id were answered (rule 8).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+
+namespace penstock::server {
+
+// Owner:   one connector's entry in the dispatcher. Threads: confined to the
+//          dispatcher's lock.
+// Bound:   `replies_max` successes; while a call runs, the repeats of it that
+//          wait.
+class ReplyCache {
+ public:
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+  enum class Outcome { kRun, kWaits, kRepeat, kReused };
+
+  explicit ReplyCache(size_t replies_max) : replies_max_(replies_max) {}
+
+  // kRun: new, run it and call Finish. kWaits: `done` was taken; it runs with
+  // the first call. kRepeat: it succeeded before. kReused: another body.
+  Outcome Begin(const std::string& request_id, uint64_t body, Done& done) {
+    for (Call& call : calls_) {
+      if (call.request_id != request_id) continue;
+      if (call.body != body) return Outcome::kReused;
+      if (call.succeeded) return Outcome::kRepeat;
+      call.waiting.push_back(std::move(done));
+      return Outcome::kWaits;
+    }
+    calls_.push_back(Call{request_id, body, false, {}});
+    return Outcome::kRun;
+  }
+
+  // Returns who waited. A failure is forgotten: asking again runs it again.
+  std::vector<Done> Finish(const std::string& request_id, bool succeeded) {
+    std::vector<Done> waiting;
+    for (auto call = calls_.begin(); call != calls_.end(); ++call) {
+      if (call->request_id != request_id) continue;
+      waiting = std::move(call->waiting);
+      call->waiting.clear();
+      call->succeeded = succeeded;
+      if (!succeeded) calls_.erase(call);
+      break;
+    }
+    while (calls_.size() > replies_max_ && calls_.front().succeeded) {
+      calls_.pop_front();
+    }
+    return waiting;
+  }
+
+ private:
+  struct Call {
+    std::string request_id;
+    // Fingerprint of verb and body.
+    uint64_t body = 0;
+    bool succeeded = false;
+    std::vector<Done> waiting;
+  };
+
+  const size_t replies_max_;
+  std::deque<Call> calls_;
+};
+
+}  // namespace penstock::server
