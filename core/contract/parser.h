@@ -45,6 +45,10 @@ struct ParseResult {
   // Empty if no record of the fragment was good.
   RecordBatch batch;
   std::vector<ParseError> errors;
+  // Records, good and bad, and physical lines of the fragment: by how much the
+  // parser's position moved.
+  uint64_t records = 0;
+  uint64_t lines = 0;
 };
 
 // Seed type: `Parser`. Makes records that view the fragment's block.
@@ -60,6 +64,11 @@ class Parser {
   virtual std::unique_ptr<Parser> Fork() const = 0;
   // Sets the 1-based number of the next record and line (after a seek).
   virtual void SetPosition(uint64_t record_number, uint64_t line) = 0;
+  // Longest record in bytes, delimiter not counted. A source that finds no
+  // boundary in RecordBytesMax() + 2 bytes (a delimiter has at most two) gives
+  // Parse just these, as a fragment with `is_last`, and goes on behind the next
+  // boundary: the parser makes one error of them.
+  virtual size_t RecordBytesMax() const { return size_t{16} << 20; }
 };
 
 }  // namespace penstock::core
