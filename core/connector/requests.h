@@ -97,6 +97,9 @@ struct StepResult {
   std::optional<std::string> transaction_label;
   bool end_of_input = false;
   StopReason stopped_because = StopReason::kMinMet;
+  // Records of `amount` that no shard got: the encoder refused them and the
+  // policy was to skip.
+  uint64_t skipped_records = 0;
 
   friend bool operator==(const StepResult&, const StepResult&) = default;
 };
@@ -159,6 +162,7 @@ struct DisconnectRequest {
   absl::Duration deadline = absl::Seconds(5);
 };
 struct DisconnectReply {
+  std::string connector;
   // Released steps that were not confirmed in time, ascending; a later open's
   // progress tells what became of them.
   std::vector<Step> unconfirmed_steps;
@@ -219,6 +223,9 @@ struct OpenRequest {
   std::optional<std::string> position;
   // Highest journaled step + 1, at least base_steps: rule 7's PROGRESS_AHEAD.
   Step journaled_steps = 0;
+  // Whether the pipeline takes checkpoints: if not, sources acknowledge
+  // upstream by completed steps.
+  bool checkpointing = true;
 };
 struct OpenReply {
   std::string instance;
@@ -280,6 +287,7 @@ struct ConnectorStatus {
   ConnectorHealth health;
   absl::Time health_since;
   std::optional<std::string> first_error;
+  uint64_t error_count = 0;
   std::vector<ErrorEntry> errors;
   std::vector<Blocker> blockers;
 };
