@@ -1,0 +1,207 @@
+#include "tests/support/fake_database.h"
+
+#include "core/base/error.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::core {
+
+std::string FakeDatabase::TableName(absl::string_view pipeline,
+                                    absl::string_view connector) {
+  return absl::StrCat(pipeline, "/", connector);
+}
+
+absl::StatusOr<std::vector<Step>> FakeDatabase::Open(const OutputOpen& open) {
+  const std::string name = TableName(open.pipeline, open.connector);
+  MutexLock lock(mu_);
+  Table& table = tables_[name];
+  if (table.writer.has_value() && *table.writer >= open.writer) {
+    return MakeError(Reason::WRITER_FENCED,
+                     absl::StrCat("table ", name, " has a newer writer"));
+  }
+  if (table.incarnation.empty()) table.incarnation = open.incarnation;
+  if (table.incarnation != open.incarnation) {
+    return MakeError(Reason::FOREIGN_PROGRESS,
+                     absl::StrCat("table ", name, " holds the progress of ",
+                                  table.incarnation));
+  }
+  // The fence first: from here on no older writer commits.
+  table.writer = open.writer;
+  if (open.level != FtModel::kExactlyOnce) {
+    table.shards.resize(std::max<size_t>(table.shards.size(), open.shards));
+    return std::vector<Step>();
+  }
+  if (absl::Status status = OpenProgress(open, table); !status.ok()) {
+    return status;
+  }
+  return *table.progress;
+}
+
+absl::Status FakeDatabase::OpenProgress(const OutputOpen& open, Table& table) {
+  if (!table.progress.has_value()) {
+    if (!open.first_open) {
+      return MakeError(Reason::PROGRESS_LOST, "the table's progress is gone");
+    }
+    table.progress.emplace(open.shards, open.base_steps);
+  }
+  if (table.progress->size() != open.shards) {
+    // At a clean checkpoint every shard stands at it.
+    const bool clean =
+        std::all_of(table.progress->begin(), table.progress->end(),
+                    [&](Step steps) { return steps == open.base_steps; });
+    if (!clean) {
+      return MakeError(Reason::INVALID_CONFIG,
+                       "shards: needs a clean checkpoint");
+    }
+    table.progress.emplace(open.shards, open.base_steps);
+  }
+  table.shards.resize(std::max<size_t>(table.shards.size(), open.shards));
+  return absl::OkStatus();
+}
+
+absl::Status FakeDatabase::Commit(const std::string& name, ShardIndex shard,
+                                  std::optional<FtModel> level,
+                                  Transaction transaction) {
+  Transaction added;
+  {
+    MutexLock lock(mu_);
+    Table& table = tables_[name];
+    if (table.writer != transaction.writer) {
+      return MakeError(Reason::WRITER_FENCED,
+                       absl::StrCat("table ", name, " has a newer writer"));
+    }
+    if (level == FtModel::kExactlyOnce) {
+      if (!table.progress.has_value() || shard >= table.progress->size()) {
+        return MakeError(Reason::PROGRESS_LOST, "the table's progress is gone");
+      }
+      Step& progress = (*table.progress)[shard];
+      if (progress == transaction.steps.end) return absl::OkStatus();
+      if (progress != transaction.steps.begin) {
+        return MakeError(progress > transaction.steps.begin
+                             ? Reason::PROGRESS_AHEAD
+                             : Reason::PROGRESS_BEHIND,
+                         absl::StrCat("shard ", shard, " holds ", progress,
+                                      " steps, not ", transaction.steps.begin));
+      }
+      progress = transaction.steps.end;
+    }
+    if (shard >= table.shards.size()) table.shards.resize(shard + 1);
+    table.shards[shard].push_back(transaction);
+    added = std::move(transaction);
+  }
+  if (on_commit_ != nullptr) on_commit_(name, shard, added);
+  return absl::OkStatus();
+}
+
+std::optional<FakeDatabase::Fault> FakeDatabase::Meet(const Call& call) {
+  {
+    MutexLock lock(mu_);
+    const auto failure = failures_.find(call.operation);
+    if (failure != failures_.end()) {
+      Fault fault = std::move(failure->second);
+      failures_.erase(failure);
+      return fault;
+    }
+  }
+  if (hook_ == nullptr) return std::nullopt;
+  return hook_(call);
+}
+
+void FakeDatabase::FailNext(Operation operation, absl::Status status,
+                            int times) {
+  MutexLock lock(mu_);
+  for (int i = 0; i < times; ++i) {
+    failures_.emplace(operation, Fault{.status = status, .lost = false});
+  }
+}
+
+void FakeDatabase::LoseNextAnswer(Operation operation) {
+  MutexLock lock(mu_);
+  failures_.emplace(operation, Fault{.status = MakeError(Reason::UNAVAILABLE,
+                                                         "the answer was lost"),
+                                     .lost = true});
+}
+
+void FakeDatabase::SetHook(Hook hook) { hook_ = std::move(hook); }
+
+void FakeDatabase::SetOnCommit(OnCommit on_commit) {
+  on_commit_ = std::move(on_commit);
+}
+
+void FakeDatabase::ForgetProgress(const std::string& table) {
+  MutexLock lock(mu_);
+  tables_[table].progress.reset();
+}
+
+void FakeDatabase::Fence(const std::string& table, Writer writer) {
+  MutexLock lock(mu_);
+  tables_[table].writer = writer;
+}
+
+std::vector<FakeDatabase::Transaction> FakeDatabase::Transactions(
+    const std::string& name, ShardIndex shard) const {
+  MutexLock lock(mu_);
+  const auto table = tables_.find(name);
+  if (table == tables_.end() || shard >= table->second.shards.size()) {
+    return {};
+  }
+  return table->second.shards[shard];
+}
+
+std::string FakeDatabase::Contents(const std::string& table,
+                                   ShardIndex shard) const {
+  std::string contents;
+  for (const Transaction& transaction : Transactions(table, shard)) {
+    for (const std::string& frame : transaction.frames) contents += frame;
+  }
+  return contents;
+}
+
+std::vector<std::string> FakeDatabase::Lines(const std::string& table,
+                                             ShardIndex shard) const {
+  std::vector<std::string> lines = absl::StrSplit(Contents(table, shard), '\n');
+  // Behind the last newline, or in a shard without rows, nothing follows.
+  if (lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+std::vector<FakeDatabase::Message> FakeDatabase::Messages(
+    const std::string& table, ShardIndex shard) const {
+  std::vector<Message> messages;
+  for (const Transaction& transaction : Transactions(table, shard)) {
+    messages.insert(messages.end(), transaction.messages.begin(),
+                    transaction.messages.end());
+  }
+  return messages;
+}
+
+std::optional<Step> FakeDatabase::Progress(const std::string& name,
+                                           ShardIndex shard) const {
+  MutexLock lock(mu_);
+  const auto table = tables_.find(name);
+  if (table == tables_.end() || !table->second.progress.has_value() ||
+      shard >= table->second.progress->size()) {
+    return std::nullopt;
+  }
+  return (*table->second.progress)[shard];
+}
+
+std::optional<Writer> FakeDatabase::writer(const std::string& name) const {
+  MutexLock lock(mu_);
+  const auto table = tables_.find(name);
+  if (table == tables_.end()) return std::nullopt;
+  return table->second.writer;
+}
+
+uint32_t FakeDatabase::shards(const std::string& name) const {
+  MutexLock lock(mu_);
+  const auto table = tables_.find(name);
+  if (table == tables_.end()) return 0;
+  return static_cast<uint32_t>(table->second.shards.size());
+}
+
+}  // namespace penstock::core
