@@ -1,0 +1,152 @@
+#include "core/sinks/file/committed_state.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+
+namespace penstock::core {
+namespace {
+
+// How often a manifest that looks damaged is read again while it changes: its
+// writer may be stopped in the middle of an append, or not be stopped at all.
+constexpr int kReadsMax = 8;
+
+absl::StatusOr<Manifest> ReadManifest(FileSystem& files,
+                                      const std::string& path,
+                                      const Writer& writer) {
+  std::string before;
+  Manifest manifest;
+  for (int reads = 0; reads < kReadsMax; ++reads) {
+    ASSIGN_OR_RETURN(std::string bytes,
+                     files.ReadFile(path, kManifestReadBytesMax));
+    manifest = ParseManifest(bytes, writer);
+    if (manifest.outcome == Manifest::Outcome::kComplete) break;
+    if (reads > 0 && bytes == before) break;
+    before = std::move(bytes);
+  }
+  return manifest;
+}
+
+// Data of a writer above `highest` (of any writer, if there is none) prove
+// that a manifest is missing.
+const SinkFile* DataAbove(const std::vector<SinkFile>& listing,
+                          const std::optional<FoundState>& found) {
+  for (const SinkFile& file : listing) {
+    if (file.kind == SinkFileKind::kData &&
+        (!found.has_value() || found->header.writer < file.writer)) {
+      return &file;
+    }
+  }
+  return nullptr;
+}
+
+// The manifests of `listing`, highest first.
+std::vector<SinkFile> ManifestsDescending(
+    const std::vector<SinkFile>& listing) {
+  std::vector<SinkFile> manifests;
+  for (const SinkFile& file : listing) {
+    if (file.kind == SinkFileKind::kManifest) manifests.push_back(file);
+  }
+  std::sort(manifests.begin(), manifests.end(),
+            [](const SinkFile& a, const SinkFile& b) {
+              return std::pair(b.writer, b.number) <
+                     std::pair(a.writer, a.number);
+            });
+  return manifests;
+}
+
+}  // namespace
+
+absl::Status DamagedState(absl::string_view path, absl::string_view problem) {
+  return MakeError(
+      Reason::STATE_DAMAGED,
+      absl::StrCat("state of a file sink is damaged: ", path, ": ", problem,
+                   "; restore the directory from a copy, or move it away and "
+                   "reset the connector"),
+      {{"path", std::string(path)}});
+}
+
+absl::StatusOr<std::optional<FoundState>> FindCommittedState(
+    FileSystem& files, absl::string_view directory,
+    const std::vector<SinkFile>& listing) {
+  std::optional<FoundState> found;
+  std::string passed_over;
+  for (const SinkFile& file : ManifestsDescending(listing)) {
+    const std::string path = JoinPath(directory, SinkFileName(file));
+    ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(files, path, file.writer));
+    switch (manifest.outcome) {
+      case Manifest::Outcome::kComplete:
+        if (manifest.continued_in.has_value()) {
+          return DamagedState(
+              JoinPath(directory,
+                       ManifestName(file.writer, *manifest.continued_in)),
+              absl::StrCat("missing or without a whole state, though ", path,
+                           " goes on there"));
+        }
+        found = FoundState{.header = std::move(manifest.header),
+                           .part = file.number,
+                           .state = std::move(manifest.state)};
+        break;
+      case Manifest::Outcome::kIncomplete:
+        absl::StrAppend(&passed_over, " (", SinkFileName(file), ": ",
+                        manifest.problem, ")");
+        continue;
+      case Manifest::Outcome::kDamaged:
+        return DamagedState(path, manifest.problem);
+      case Manifest::Outcome::kNewerVersion:
+        return MakeError(
+            Reason::UNSUPPORTED,
+            absl::StrCat("reading ", path, ": it has ", manifest.problem,
+                         ", this program knows version ", kManifestVersion),
+            {{"path", path}});
+    }
+    break;
+  }
+  if (const SinkFile* data = DataAbove(listing, found)) {
+    return DamagedState(
+        JoinPath(directory, ManifestName(data->writer, 0)),
+        absl::StrCat("missing or without a whole state", passed_over,
+                     ", though ", SinkFileName(*data), " was written"));
+  }
+  return found;
+}
+
+absl::Status CheckCommittedData(FileSystem& files, absl::string_view directory,
+                                const CommittedState& state) {
+  for (const CommittedData& data : state.data) {
+    const std::string path =
+        JoinPath(directory, DataName(data.shard, data.writer));
+    const absl::StatusOr<FileStat> stat = files.Stat(path);
+    if (HasReason(stat.status(), Reason::NOT_FOUND)) {
+      return DamagedState(path, absl::StrCat("missing, though ", data.bytes,
+                                             " bytes of it are committed"));
+    }
+    RETURN_IF_ERROR(stat.status());
+    if (stat->size < data.bytes) {
+      return DamagedState(
+          path, absl::StrCat("has ", stat->size, " bytes, though ", data.bytes,
+                             " are committed"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<ManifestHeader>> ReadHeaderOf(
+    FileSystem& files, absl::string_view directory, const SinkFile& file) {
+  auto opened = files.OpenForRead(JoinPath(directory, SinkFileName(file)));
+  if (HasReason(opened.status(), Reason::NOT_FOUND)) return std::nullopt;
+  RETURN_IF_ERROR(opened.status());
+  std::string bytes(kHeaderBytesMax, '\0');
+  ASSIGN_OR_RETURN(const size_t size, (*opened)->ReadAt(0, std::span(bytes)));
+  bytes.resize(size);
+  std::optional<ManifestHeader> header = ParseHeader(bytes);
+  if (header.has_value() && header->writer != file.writer) header.reset();
+  return header;
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,121 @@
+#include "core/sinks/file/file_endpoint.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "core/sinks/file/durable.h"
+
+namespace penstock::core {
+
+FileEndpoint::FileEndpoint(FileSystem& files, Options options,
+                           std::shared_ptr<FileCommitter> committer)
+    : files_(files),
+      options_(std::move(options)),
+      committer_(std::move(committer)) {}
+
+absl::Status FileEndpoint::Connect(AsyncErrorCallback /*on_error*/) {
+  return committer_->broken();
+}
+
+size_t FileEndpoint::MaxBufferSizeBytes() const {
+  return options_.buffer_bytes_max;
+}
+
+absl::Status FileEndpoint::BatchStart(StepRange steps,
+                                      OutputBatchType /*type*/) {
+  in_batch_ = false;
+  ASSIGN_OR_RETURN(const FileCommitter::Committed committed,
+                   committer_->BeginBatch(options_.shard, steps));
+  committed_bytes_ = committed.bytes;
+  RETURN_IF_ERROR(CutBack(committed.bytes));
+  steps_ = steps;
+  in_batch_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::CutBack(uint64_t bytes) {
+  if (bytes_ == bytes && !may_be_longer_) return absl::OkStatus();
+  RETURN_IF_ERROR(file_->Truncate(bytes))
+  << "while cutting " << options_.path << " back to what is committed";
+  bytes_ = bytes;
+  may_be_longer_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::CheckInBatch(absl::string_view what) const {
+  RETURN_IF_ERROR(committer_->broken());
+  if (in_batch_) return absl::OkStatus();
+  return MakeError(
+      Reason::INVALID_REQUEST,
+      absl::StrCat(what, " of shard ", options_.shard, " outside of a batch"));
+}
+
+absl::Status FileEndpoint::PushBuffer(absl::string_view buffer) {
+  RETURN_IF_ERROR(CheckInBatch("buffer"));
+  in_batch_ = false;
+  if (buffer.size() > options_.buffer_bytes_max) {
+    return MakeError(Reason::RECORD_TOO_LARGE,
+                     absl::StrCat("writing to ", options_.path,
+                                  ": a buffer of ", buffer.size(),
+                                  " bytes, above ", options_.buffer_bytes_max));
+  }
+  if (!buffer.empty()) {
+    RETURN_IF_ERROR(MakeFile());
+    may_be_longer_ = true;
+    RETURN_IF_ERROR(file_->Append(buffer));
+    may_be_longer_ = false;
+    bytes_ += buffer.size();
+  }
+  in_batch_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::MakeFile() {
+  if (file_ != nullptr) return absl::OkStatus();
+  auto file =
+      files_.OpenForAppend(options_.path, {.create = true, .exclusive = true});
+  if (HasReason(file.status(), Reason::ALREADY_EXISTS)) {
+    const absl::Status error = MakeError(
+        Reason::WRITER_FENCED,
+        absl::StrCat("data file ", options_.path,
+                     " exists: this writer was used before; reopen with a "
+                     "higher writer"),
+        {{"path", options_.path}});
+    committer_->Break(error);
+    return error;
+  }
+  RETURN_IF_ERROR(file.status());
+  file_ = *std::move(file);
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::PushKey(std::optional<absl::string_view> /*key*/,
+                                   std::optional<absl::string_view> /*value*/,
+                                   std::span<const MessageHeader> /*headers*/) {
+  in_batch_ = false;
+  return MakeError(Reason::UNSUPPORTED,
+                   "the file sink takes rows, not messages with keys");
+}
+
+absl::Status FileEndpoint::BatchEnd() {
+  RETURN_IF_ERROR(CheckInBatch("end"));
+  in_batch_ = false;
+  absl::Status synced;
+  if (bytes_ > committed_bytes_) {
+    synced = SyncFile(*file_, options_.path);
+    if (synced.ok() && !name_synced_) {
+      synced = SyncNames(files_, DirectoryOf(options_.path));
+      name_synced_ = synced.ok();
+    }
+  }
+  if (!synced.ok()) {
+    committer_->Break(synced);
+    return synced;
+  }
+  committer_->EndBatch(options_.shard, steps_, bytes_);
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,112 @@
+#include "core/sinks/file/file_sink.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "core/sinks/file/file_endpoint.h"
+#include "core/sinks/file/layout.h"
+#include "core/sinks/file/manifest.h"
+#include "core/sinks/file/takeover.h"
+
+namespace penstock::core {
+namespace {
+
+absl::Status InvalidField(absl::string_view field, absl::string_view what) {
+  return MakeError(Reason::INVALID_CONFIG,
+                   absl::StrCat("sink file: ", field, " ", what),
+                   {{"field", std::string(field)}});
+}
+
+absl::Status CheckOpen(const OutputOpen& open) {
+  if (open.shards == 0 || open.shards > kSinkShardsMax) {
+    return InvalidField("shards", absl::StrCat("must be 1 to ", kSinkShardsMax,
+                                               ", not ", open.shards));
+  }
+  if (open.incarnation.size() + open.pipeline.size() + open.connector.size() >
+      kHeaderBytesMax / 2) {
+    return InvalidField("connector", "and its pipeline have too long names");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+FileSink::FileSink(FileSinkConfig config, const Environment& environment)
+    : config_(std::move(config)), environment_(environment) {}
+
+std::optional<FtModel> FileSink::FaultTolerance() const {
+  return FtModel::kExactlyOnce;
+}
+
+absl::StatusOr<std::vector<Step>> FileSink::Open(const OutputOpen& open) {
+  CHECK(committer_ == nullptr) << "opened twice: " << config_.path;
+  RETURN_IF_ERROR(CheckOpen(open));
+  RETURN_IF_ERROR(environment_.paths.Check(environment_.files, config_.path));
+  RETURN_IF_ERROR(environment_.files.CreateDirectories(config_.path));
+  absl::StatusOr<TakenOver> taken =
+      TakeOver(environment_.files, config_.path, open);
+  RETURN_IF_ERROR(taken.status())
+  << "while opening sink file " << config_.path;
+  level_ = open.level;
+  writer_ = open.writer;
+  endpoints_made_.assign(open.shards, false);
+  std::vector<Step> progress = taken->state.progress;
+  committer_ = std::make_shared<FileCommitter>(
+      environment_.files, environment_.io,
+      FileCommitter::Options{.directory = config_.path,
+                             .manifest_bytes_max = config_.manifest_bytes_max},
+      *std::move(taken));
+  return progress;
+}
+
+absl::StatusOr<std::unique_ptr<OutputEndpoint>> FileSink::MakeEndpoint(
+    ShardIndex shard) {
+  if (shard >= endpoints_made_.size() || endpoints_made_[shard]) {
+    return MakeError(
+        Reason::INVALID_REQUEST,
+        absl::StrCat("shard ", shard, " of sink file ", config_.path,
+                     " does not exist or has its endpoint"));
+  }
+  endpoints_made_[shard] = true;
+  return std::make_unique<FileEndpoint>(
+      environment_.files,
+      FileEndpoint::Options{
+          .path = JoinPath(config_.path, DataName(shard, writer_)),
+          .shard = shard,
+          .buffer_bytes_max = config_.buffer_bytes_max,
+          .fault_tolerant = level_ == FtModel::kExactlyOnce},
+      committer_);
+}
+
+OutputCommitter& FileSink::Committer() {
+  CHECK(committer_ != nullptr) << "not open: " << config_.path;
+  return *committer_;
+}
+
+absl::Status FileSink::Close() {
+  if (committer_ != nullptr) {
+    committer_->Break(
+        MakeError(Reason::CANCELLED,
+                  absl::StrCat("sink file ", config_.path, " is closed")));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<OutputTarget>> MakeFileSink(
+    const ComponentConfig& config, const Environment& environment) {
+  CHECK(config.type() == "file") << config.type();
+  const auto& file_config = static_cast<const FileSinkConfig&>(config);
+  if (file_config.path.empty()) return InvalidField("path", "is empty");
+  if (file_config.buffer_bytes_max == 0) {
+    return InvalidField("buffer_bytes_max", "is 0");
+  }
+  if (file_config.manifest_bytes_max == 0) {
+    return InvalidField("manifest_bytes_max", "is 0");
+  }
+  return std::make_unique<FileSink>(file_config, environment);
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,107 @@
+// Reads what a file sink has committed: for `penstock verify`, tests, and any
+// reader that must not see more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/filesystem.h"
+#include "core/contract/output_target.h"
+#include "core/sinks/file/manifest.h"
+
+namespace penstock::core {
+
+// Gives the lines of one shard in the order in which they were written.
+// Threads: confined to one thread at a time. Blocks: as the disk does.
+// Bound:   one block of 1 MiB, or the longest line, at most `line_bytes_max`.
+class FileSinkLines {
+ public:
+  // The next line without its newline; false: there is no more. A last line
+  // without newline counts. Lifetime: `line` until the next call.
+  // Errors: STATE_DAMAGED (a file ends early), RECORD_TOO_LARGE, those of
+  // FileSystem; then there is no next call.
+  absl::StatusOr<bool> Next(absl::string_view& line);
+
+  // Of what Next gave last: the file's path, and where in it the line begins.
+  const std::string& path() const { return line_path_; }
+  uint64_t offset() const { return line_offset_; }
+
+ private:
+  friend class FileSinkReader;
+  struct Part {
+    std::string path;
+    uint64_t bytes = 0;
+  };
+  FileSinkLines(FileSystem& files, std::vector<Part> parts,
+                size_t line_bytes_max);
+  // Adds bytes behind those not consumed; false: there are none.
+  absl::StatusOr<bool> Fill();
+  void MarkLine();
+
+  FileSystem& files_;
+  const std::vector<Part> parts_;
+  const size_t line_bytes_max_;
+
+  // Index of the part being read, and how far.
+  size_t part_ = 0;
+  uint64_t part_offset_ = 0;
+  std::unique_ptr<File> file_;
+  std::string block_;
+  size_t consumed_ = 0;
+  // Where block_[consumed_] stands.
+  size_t line_part_ = 0;
+  uint64_t line_start_ = 0;
+  std::string line_path_;
+  uint64_t line_offset_ = 0;
+};
+
+// A snapshot of the committed state.
+// Threads: thread-compatible. Lifetime: `files` outlives it and its lines.
+class FileSinkReader {
+ public:
+  // Finds the highest complete manifest, then looks for a higher writer, and
+  // starts over if there is one. Writes nothing, waits for nothing.
+  // Errors: NOT_FOUND: no directory; PROGRESS_LOST: no manifest in it;
+  // STATE_DAMAGED, UNSUPPORTED, those of FileSystem.
+  static absl::StatusOr<FileSinkReader> Open(FileSystem& files,
+                                             absl::string_view directory);
+
+  const ManifestHeader& header() const { return header_; }
+  // By shard; empty below exactly-once.
+  const std::vector<Step>& progress() const { return state_.progress; }
+  // False: a higher writer has claimed the directory and has not taken over.
+  // It is at work, or was cut short. What the last commit shows may then
+  // disappear, to be written again by that writer.
+  bool settled() const { return settled_; }
+
+  // How many shards have, or had, data: at least header().shards.
+  uint32_t shards() const;
+  struct DataFile {
+    std::string path;
+    uint64_t committed_bytes = 0;
+  };
+  // In the order in which they are to be read.
+  std::vector<DataFile> Files(ShardIndex shard) const;
+  // The committed lines of `shard`, over all its files.
+  FileSinkLines Lines(ShardIndex shard,
+                      size_t line_bytes_max = size_t{64} << 20) const;
+
+ private:
+  FileSinkReader(FileSystem& files, std::string directory)
+      : files_(&files), directory_(std::move(directory)) {}
+
+  FileSystem* files_;
+  std::string directory_;
+  ManifestHeader header_;
+  CommittedState state_;
+  bool settled_ = true;
+};
+
+}  // namespace penstock::core

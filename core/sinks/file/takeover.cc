@@ -1,0 +1,235 @@
+#include "core/sinks/file/takeover.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "core/sinks/file/committed_state.h"
+#include "core/sinks/file/durable.h"
+#include "core/sinks/file/layout.h"
+
+namespace penstock::core {
+namespace {
+
+absl::Status Fenced(absl::string_view directory, const Writer& writer,
+                    const Writer& other) {
+  return MakeError(
+      Reason::WRITER_FENCED,
+      absl::StrCat(
+          "writer ", WriterName(writer), " of ", directory,
+          other == writer ? " was used before" : " is fenced by writer ",
+          other == writer ? "" : WriterName(other),
+          "; assert the epoch, then reopen with a higher writer"),
+      {{"path", std::string(directory)},
+       {"writer", WriterName(writer)},
+       {"higher_writer", WriterName(other)}});
+}
+
+absl::Status Foreign(absl::string_view directory, const SinkIdentity& other) {
+  return MakeError(
+      Reason::FOREIGN_PROGRESS,
+      absl::StrCat("directory ", directory, " belongs to connector ",
+                   other.connector, " of pipeline ", other.pipeline,
+                   ", incarnation ", other.incarnation,
+                   "; choose another directory, or move its claim, manifest "
+                   "and data files away"),
+      {{"path", std::string(directory)},
+       {"incarnation", other.incarnation},
+       {"pipeline", other.pipeline},
+       {"connector", other.connector}});
+}
+
+// The steps of one open, in order.
+// Threads: confined to the call that made it.
+class Opening {
+ public:
+  Opening(FileSystem& files, absl::string_view directory,
+          const OutputOpen& open)
+      : files_(files),
+        directory_(directory),
+        open_(open),
+        header_{.identity = {.incarnation = open.incarnation,
+                             .pipeline = open.pipeline,
+                             .connector = open.connector},
+                .writer = open.writer,
+                .shards = open.shards,
+                .level = open.level} {}
+
+  absl::StatusOr<TakenOver> Run() {
+    RETURN_IF_ERROR(CheckBeforeClaim());
+    RETURN_IF_ERROR(MakeClaim());
+    // What lower writers add from here on they never report, for they look
+    // for our claim after it. So the state read now holds all they reported.
+    ASSIGN_OR_RETURN(const std::vector<SinkFile> listing,
+                     ListSinkFiles(files_, directory_));
+    RETURN_IF_ERROR(RefuseHigher(listing));
+    ASSIGN_OR_RETURN(const std::optional<FoundState> found,
+                     FindCommittedState(files_, directory_, listing));
+    if (found.has_value() && found->header.identity != header_.identity) {
+      return Foreign(directory_, found->header.identity);
+    }
+    ASSIGN_OR_RETURN(CommittedState state, Adopt(found));
+    RETURN_IF_ERROR(CheckCommittedData(files_, directory_, state));
+    RETURN_IF_ERROR(CheckFence(files_, directory_, open_.writer));
+    ASSIGN_OR_RETURN(ManifestPart manifest,
+                     MakeManifestPart(files_, directory_, header_, state, 0));
+    // A higher writer that did not see our manifest is seen here.
+    RETURN_IF_ERROR(CheckFence(files_, directory_, open_.writer));
+    return TakenOver{.header = std::move(header_),
+                     .state = std::move(state),
+                     .manifest = std::move(manifest)};
+  }
+
+ private:
+  // Leaves no trace where we have no business.
+  absl::Status CheckBeforeClaim() const {
+    ASSIGN_OR_RETURN(const std::vector<SinkFile> listing,
+                     ListSinkFiles(files_, directory_));
+    const std::optional<Writer> highest = HighestWriter(listing);
+    if (!highest.has_value()) return absl::OkStatus();
+    RETURN_IF_ERROR(RefuseForeign(listing, *highest));
+    if (*highest == open_.writer) {
+      return Fenced(directory_, open_.writer, *highest);
+    }
+    return RefuseHigher(listing);
+  }
+
+  // Looks at the highest claim and at the highest manifest that has a header.
+  absl::Status RefuseForeign(const std::vector<SinkFile>& listing,
+                             const Writer& highest) const {
+    for (auto file = listing.rbegin(); file != listing.rend(); ++file) {
+      if (file->kind != SinkFileKind::kManifest) continue;
+      ASSIGN_OR_RETURN(const std::optional<ManifestHeader> header,
+                       ReadHeaderOf(files_, directory_, *file));
+      if (!header.has_value()) continue;
+      if (header->identity != header_.identity) {
+        return Foreign(directory_, header->identity);
+      }
+      break;
+    }
+    const SinkFile claim = {.kind = SinkFileKind::kClaim, .writer = highest};
+    ASSIGN_OR_RETURN(const std::optional<ManifestHeader> header,
+                     ReadHeaderOf(files_, directory_, claim));
+    if (header.has_value() && header->identity != header_.identity) {
+      return Foreign(directory_, header->identity);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RefuseHigher(const std::vector<SinkFile>& listing) const {
+    const std::optional<Writer> highest = HighestWriter(listing);
+    if (highest.has_value() && open_.writer < *highest) {
+      return Fenced(directory_, open_.writer, *highest);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeClaim() const {
+    const std::string path = JoinPath(directory_, ClaimName(open_.writer));
+    auto claim =
+        files_.OpenForAppend(path, {.create = true, .exclusive = true});
+    if (HasReason(claim.status(), Reason::ALREADY_EXISTS)) {
+      return Fenced(directory_, open_.writer, open_.writer);
+    }
+    RETURN_IF_ERROR(claim.status());
+    RETURN_IF_ERROR(AppendRecord(**claim, path, 0, EncodeHeader(header_)));
+    RETURN_IF_ERROR(SyncFile(**claim, path));
+    return SyncNames(files_, directory_);
+  }
+
+  absl::StatusOr<CommittedState> Adopt(
+      const std::optional<FoundState>& found) const {
+    CommittedState state;
+    if (found.has_value()) state = found->state;
+    if (open_.level != FtModel::kExactlyOnce) {
+      state.progress.clear();
+      return state;
+    }
+    if (state.progress.empty()) {
+      if (!open_.first_open) return ProgressLost(found);
+      state.progress.assign(open_.shards, open_.base_steps);
+    } else if (state.progress.size() != open_.shards) {
+      RETURN_IF_ERROR(CheckReshard(state.progress));
+      state.progress.assign(open_.shards, open_.base_steps);
+    }
+    return state;
+  }
+
+  absl::Status ProgressLost(const std::optional<FoundState>& found) const {
+    return MakeError(
+        Reason::PROGRESS_LOST,
+        absl::StrCat("directory ", directory_,
+                     " holds no progress of connector ", open_.connector,
+                     found.has_value() ? ", which last ran below exactly-once"
+                                       : " and no manifest",
+                     ", though it was opened before; restore the directory, or "
+                     "reset the connector"),
+        {{"path", std::string(directory_)}});
+  }
+
+  // Shards may change in number only where all stand at the checkpoint.
+  absl::Status CheckReshard(const std::vector<Step>& progress) const {
+    const auto [low, high] =
+        std::minmax_element(progress.begin(), progress.end());
+    if (*low == open_.base_steps && *high == open_.base_steps) {
+      return absl::OkStatus();
+    }
+    return MakeError(
+        *low < open_.base_steps ? Reason::PROGRESS_BEHIND
+                                : Reason::PROGRESS_AHEAD,
+        absl::StrCat("changing from ", progress.size(), " to ", open_.shards,
+                     " shards: progress of the old ones is ", *low, " to ",
+                     *high, ", not the checkpoint ", open_.base_steps,
+                     "; take a clean checkpoint first"),
+        {{"path", std::string(directory_)}});
+  }
+
+  FileSystem& files_;
+  const absl::string_view directory_;
+  const OutputOpen& open_;
+  ManifestHeader header_;
+};
+
+}  // namespace
+
+absl::Status CheckFence(FileSystem& files, absl::string_view directory,
+                        const Writer& writer) {
+  ASSIGN_OR_RETURN(const std::vector<SinkFile> listing,
+                   ListSinkFiles(files, directory));
+  const std::optional<Writer> highest = HighestWriter(listing);
+  if (highest.has_value() && writer < *highest) {
+    return Fenced(directory, writer, *highest);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ManifestPart> MakeManifestPart(FileSystem& files,
+                                              absl::string_view directory,
+                                              const ManifestHeader& header,
+                                              const CommittedState& state,
+                                              uint32_t part) {
+  const std::string path =
+      JoinPath(directory, ManifestName(header.writer, part));
+  const std::string content =
+      absl::StrCat(EncodeHeader(header), EncodeState(state));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<File> file,
+      files.OpenForAppend(path, {.create = true, .exclusive = true}));
+  RETURN_IF_ERROR(AppendRecord(*file, path, 0, content));
+  RETURN_IF_ERROR(SyncFile(*file, path));
+  RETURN_IF_ERROR(SyncNames(files, directory));
+  return ManifestPart{.file = std::move(file), .bytes = content.size()};
+}
+
+absl::StatusOr<TakenOver> TakeOver(FileSystem& files,
+                                   absl::string_view directory,
+                                   const OutputOpen& open) {
+  return Opening(files, directory, open).Run();
+}
+
+}  // namespace penstock::core

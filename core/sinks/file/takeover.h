@@ -1,0 +1,51 @@
+// How a writer takes a directory over from the one before it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/filesystem.h"
+#include "core/contract/output_target.h"
+#include "core/sinks/file/manifest.h"
+
+namespace penstock::core {
+
+// OK: no file of a higher writer than `writer` is in `directory`.
+// Errors: WRITER_FENCED naming it; those of List: then nothing is known.
+absl::Status CheckFence(FileSystem& files, absl::string_view directory,
+                        const Writer& writer);
+
+// A new manifest, durable with its name.
+struct ManifestPart {
+  std::unique_ptr<File> file;
+  uint64_t bytes = 0;
+};
+
+// Makes part `part` of the manifest of `header.writer`, which holds `state`.
+// Errors: STORAGE_FULL: there is no complete part and never will be one of
+// this number. Any other error: it may be taken for complete.
+absl::StatusOr<ManifestPart> MakeManifestPart(FileSystem& files,
+                                              absl::string_view directory,
+                                              const ManifestHeader& header,
+                                              const CommittedState& state,
+                                              uint32_t part);
+
+// What a writer holds when its open succeeded.
+struct TakenOver {
+  ManifestHeader header;
+  CommittedState state;
+  ManifestPart manifest;
+};
+
+// Claims `directory` for `open.writer`, then takes over what is committed, and
+// makes it durable in a manifest of its own. Writes no other writer's file.
+// Requires: the directory exists.
+// Errors: as OutputTarget::Open.
+absl::StatusOr<TakenOver> TakeOver(FileSystem& files,
+                                   absl::string_view directory,
+                                   const OutputOpen& open);
+
+}  // namespace penstock::core
