@@ -2,24 +2,30 @@
 // See core/handoff/README.md; upholds INV-1 and INV-9.
 #pragma once
 
+#include "core/record/step.h"
+
+#include <absl/container/inlined_vector.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
-
-#include "core/record/step.h"
 
 namespace penstock::core {
 
+// The worst wins: a step is delivered only if every piece of it was.
 enum class AckStatus : uint8_t { kDelivered, kFailed };
 
-// Hears once per step, when its last handle is gone.
+// Hears what becomes of a step.
 // Threads: thread-safe; called from any thread; records and returns.
 class AckListener {
  public:
   virtual ~AckListener() = default;
+  // Ours: the driver's handle was resolved: the step is flushed, so it is a
+  // step from now on. At most once, before OnAck.
+  virtual void OnMade(Step /*step*/) {}
+  // Exactly once per step, when its last handle is gone.
   virtual void OnAck(Step step, AckStatus worst) = 0;
 };
 
@@ -40,8 +46,9 @@ class AckRef {
  public:
   AckRef() = default;
   AckRef(const AckRef& other) noexcept : state_(other.state_) {
-    if (state_ != nullptr)
+    if (state_ != nullptr) {
       state_->refs.fetch_add(1, std::memory_order_relaxed);
+    }
   }
   AckRef(AckRef&& other) noexcept
       : state_(std::exchange(other.state_, nullptr)) {}
@@ -51,10 +58,12 @@ class AckRef {
   }
   ~AckRef() { Drop(); }
 
-  // Marks the step failed, for good. Idempotent.
+  // Marks the step failed, for good. Idempotent. Relaxed, for the decrement
+  // that follows it releases, and the last one acquires.
   void Fail() const {
-    if (state_ != nullptr)
+    if (state_ != nullptr) {
       state_->failed.store(true, std::memory_order_relaxed);
+    }
   }
   bool IsEmpty() const { return state_ == nullptr; }
   // Requires: not empty.
@@ -90,7 +99,8 @@ class AckSet {
 
  private:
   void FailAll();
-  std::vector<AckRef> refs_;
+  // In exactly-once a chunk has one.
+  absl::InlinedVector<AckRef, 1> refs_;
 };
 
 // Ours: the driver's own handle on a step: fails on drop; resolved only after
@@ -104,8 +114,11 @@ class StepHandle {
   ~StepHandle();
 
   AckRef Share() const { return ref_; }
+  // The step is flushed: OnMade, then this handle no longer holds it back.
+  // Requires: not empty.
   void Resolve() &&;
   bool IsEmpty() const { return ref_.IsEmpty(); }
+  // Requires: not empty.
   Step step() const { return ref_.step(); }
 
  private:

@@ -1,15 +1,17 @@
 // A sealed frame on its way to a shard.
+// See core/handoff/README.md; upholds INV-6 and INV-9.
 #pragma once
+
+#include "core/handoff/ack.h"
+#include "core/handoff/budget.h"
+#include "core/handoff/frame_pool.h"
+#include "core/record/step.h"
+
+#include <absl/time/time.h>
 
 #include <cstdint>
 #include <variant>
 #include <vector>
-
-#include "absl/time/time.h"
-#include "core/contract/frame_buffer.h"
-#include "core/handoff/ack.h"
-#include "core/handoff/budget.h"
-#include "core/record/step.h"
 
 namespace penstock::core {
 
@@ -18,23 +20,28 @@ struct RowPosition {
   uint32_t frame_offset = 0;
   uint32_t partition = 0;
   int64_t source_offset = 0;
+  friend bool operator==(const RowPosition&, const RowPosition&) = default;
 };
+static_assert(sizeof(RowPosition) == 16);
 
 // Seed type: `EncodedChunk`. Frames are concatenable. Dropping a chunk fails
-// its acks and returns its lease: both are members (design §9). Move-only.
+// its acks and returns its lease and its memory: all are members (design §9).
+// Move-only.
 struct EncodedChunk {
-  FrameBuffer frame;
+  SealedFrame frame;
   uint32_t rows = 0;
   AckSet acks;
   BudgetLease lease;
   // The (last) step it belongs to; in exactly-once the only one.
   Step step = 0;
   // Number of this chunk within (step, shard), 0-based: part of the batch id.
+  // Below exactly-once 0.
   uint32_t index = 0;
   // Steady time at which its first record was accepted.
   absl::Time oldest_ingest;
+  // The least event time of its records; INT64_MAX if none had any.
   int64_t oldest_event_ms = INT64_MAX;
-  // Only where the sink must tell bad rows apart.
+  // Only where the sink must tell bad rows apart; then one per row.
   std::vector<RowPosition> row_positions;
 };
 

@@ -2,14 +2,6 @@
 // commits, confirms. See core/handoff/README.md; upholds INV-1, INV-4, INV-7.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "core/base/executor.h"
 #include "core/contract/ft_model.h"
 #include "core/contract/output_endpoint.h"
@@ -18,26 +10,38 @@
 #include "core/handoff/shard_queues.h"
 #include "core/record/step.h"
 
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
 namespace penstock::core {
 
 // Hears what a shard worker meets. Threads: any; records and returns.
 class ShardObserver {
  public:
   virtual ~ShardObserver() = default;
-  // Progress in the target moved to `steps` (exclusive count).
+  // Progress in the target moved to `steps` (exclusive count). Exactly-once
+  // only; before the acks of those steps resolve.
   virtual void OnProgress(ShardIndex shard, Step steps) = 0;
-  // A write failed and is tried again at `next_attempt`.
+  // A write failed and is tried again at `next_attempt`, a steady time.
   virtual void OnRetry(ShardIndex shard, const absl::Status& error,
                        absl::Time next_attempt) = 0;
   // Writes succeed again after OnRetry.
   virtual void OnRecovered(ShardIndex shard) = 0;
-  // The shard is broken for good; what it held has failed.
+  // The shard is broken for good; what it held has failed. At most once.
   virtual void OnFatal(ShardIndex shard, const absl::Status& error) = 0;
 };
 
 struct ShardWorkerOptions {
   ShardIndex shard = 0;
   std::optional<FtModel> level;
+  // What the frames consist of: rows go to PushBuffer, messages to PushKey.
+  FrameKind frames = FrameKind::kConcatenated;
   // Count of steps the target held at open (exactly-once).
   Step progress = 0;
   Step released = 0;
@@ -48,20 +52,26 @@ struct ShardWorkerOptions {
   // Below exactly-once: a batch is written at this size or age.
   uint64_t batch_bytes_max = uint64_t{4} << 20;
   absl::Duration batch_linger = absl::Milliseconds(100);
+  // Bytes pushed in one task, at least one frame. 0: each frame is a task of
+  // its own, so that a simulation may stop between any two.
+  uint64_t push_bytes_max = uint64_t{1} << 20;
 };
 
 struct ShardStopReport {
   // Released steps whose commit was not confirmed, ascending.
   std::vector<Step> unconfirmed;
-  // Steps dropped because they were not released (or, below exactly-once, not
-  // written in time), ascending.
+  // Steps dropped because they were not released or not ended (or, below
+  // exactly-once, not written in time), ascending.
   std::vector<Step> dropped;
 };
 
 struct ShardSnapshot {
+  // Count of steps in the target, as far as its answers came.
   Step progress = 0;
+  // Frames of steps held or being written, and how many steps these are.
   uint64_t held_bytes = 0;
   uint64_t held_steps = 0;
+  // Steps that the target held at open and that came again.
   uint64_t already_held_steps = 0;
   uint64_t rows_written = 0;
   uint64_t bytes_written = 0;
@@ -73,20 +83,30 @@ struct ShardSnapshot {
 // there is nothing to do. Exactly-once: takes chunks at once and holds them,
 // in their leases, until StepEnd and Release; then BatchStart, PushBuffer…,
 // BatchEnd, Committer().Commit, and only then the acks. Each of these calls is
-// a task step of its own, so that a scheduler may interleave or stop them.
+// a task of its own (pushes up to `push_bytes_max`), so that a scheduler may
+// interleave or stop them.
 //
 //   IDLE ─items, release─▶ WRITING ─BatchEnd ok─▶ COMMITTING ─done─▶ IDLE
 //                             │ retryable             │ retryable
 //                             └────▶ BACKOFF ◀────────┘      fatal ─▶ BROKEN
 //
-// Owner:     the connector. Shared by: its own tasks in flight.
+// A retryable answer of BatchEnd or Commit says nothing about the outcome. The
+// worker then writes exactly the same range with the same bytes again, never a
+// longer one, for as long as it takes: an exactly-once endpoint whose progress
+// is already at the end of that range knows that it was its own write, because
+// nobody else passes its fence (OutputEndpoint).
+//
+// Owner:     the connector. Its tasks hold it weakly: dropping it without Stop
+//            ends it after the call that is running.
 // Threads:   thread-safe.
 // Lifecycle: Start, …, Stop (its callback ends it). Nothing is written after
-//            Stop's callback.
+//            Stop's callback, and a batch then unfinished is abandoned: the
+//            endpoint is not called again.
 // Bound:     holds what the budget admitted; one write, one commit at a time.
 class ShardWorker {
  public:
-  // `endpoint`, `committer`, `queue`, `observer` outlive Stop's callback.
+  // `endpoint` is connected. `endpoint`, `committer`, `queue`, `io`, `observer`
+  // outlive Stop's callback. Sets the queue's `on_items`.
   static std::shared_ptr<ShardWorker> Create(ShardWorkerOptions options,
                                              OutputEndpoint& endpoint,
                                              OutputCommitter& committer,
@@ -94,17 +114,24 @@ class ShardWorker {
                                              ShardObserver& observer);
   virtual ~ShardWorker() = default;
 
+  // Nothing is received before. Once.
   virtual void Start() = 0;
-  // Steps below `count` may be committed. Monotone.
+  // Steps below `count` may be committed. Monotone: a lower one has no effect.
   virtual void SetReleased(Step count) = 0;
   // Raises this shard's progress in the target to at least `steps`, once
   // nothing below is held (PrepareCheckpoint); below exactly-once: flushes
-  // what is held. `done` exactly once.
+  // what is held. `done` exactly once; retried until it succeeds.
+  // Requires: exactly-once: each step below `steps` that there is or will be
+  // had its StepEnd queued. Errors: RELEASE_AHEAD above the released count
+  // (nothing may become visible before it was journaled); CANCELLED by Stop;
+  // what broke the shard.
   virtual void Lift(Step steps,
                     absl::AnyInvocable<void(absl::Status)> done) = 0;
   // Drops unreleased steps at once; released ones may commit until
   // `deadline` from now. `done` exactly once, by the deadline or, if a write
-  // then blocks the thread, as soon as it returns.
+  // then blocks the thread, as soon as it returns. Once.
+  // A commit that is answered later changes nothing any more; its frames, and
+  // their leases, live until then.
   virtual void Stop(absl::Duration deadline,
                     absl::AnyInvocable<void(ShardStopReport)> done) = 0;
   virtual ShardSnapshot Snapshot() const = 0;

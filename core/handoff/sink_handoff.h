@@ -2,25 +2,23 @@
 // See core/handoff/README.md; upholds INV-4, INV-5, INV-8, INV-9, INV-12.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "core/base/clock.h"
 #include "core/contract/ft_model.h"
 #include "core/contract/row_encoder.h"
 #include "core/handoff/ack.h"
 #include "core/handoff/budget.h"
-#include "core/handoff/chunk.h"
 #include "core/handoff/router.h"
 #include "core/handoff/shard_queues.h"
 #include "core/record/record_batch.h"
+#include "core/record/step.h"
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 namespace penstock::core {
 
@@ -34,46 +32,66 @@ struct ChunkConfig {
   std::optional<FtModel> level;
   // Below exactly-once a chunk leaves at this age.
   absl::Duration age_max = absl::Milliseconds(200);
+  // Chunks carry a row table (`EncodedChunk::row_positions`); reservations
+  // then count its 16 bytes a row, too.
+  bool row_positions = false;
 };
 
 // Seed type: `Flow`, with our third answer (design §9).
 enum class Flow { kContinue, kBlocked, kFatal };
 
-// Exact; `in == out + skipped + discarded` (INV-8).
+// Exact at any time: `in == out + skipped + discarded` (INV-8).
 struct HandoffCounters {
   uint64_t records_in = 0;
+  // Encoded: their fate is that of their chunk's acks.
   uint64_t records_out = 0;
+  // Refused by the encoder, under EncodePolicy::kSkip.
   uint64_t records_skipped = 0;
-  // Pushed after the stage was poisoned.
+  // Poisoned the stage, or pushed after it was poisoned.
   uint64_t records_discarded = 0;
+  // Frame bytes sealed, and in how many chunks.
   uint64_t bytes_out = 0;
   uint64_t chunks_sealed = 0;
 };
 
 // What the driver sees of a handoff, whatever its encoder and router.
 //
+// What poisons it, for good: a record that cannot be encoded under
+// EncodePolicy::kFail, an encoder that is broken (INTERNAL, or FinishChunk
+// failed), a router that names no shard, a closed shard queue. From then on
+// nothing is encoded or sealed, unsealed rows and the open step have failed,
+// and only what was whole before, the items parked of earlier steps, still
+// goes out: released steps of a FAILED connector may commit.
+//
 // Owner:     the connector's driver. Threads: confined to it.
 // Lifecycle: BeginStep, Push…, EndStep, BeginStep…; a fatal poisons it for
 //            good. Dropping it fails the acks of what was not sent.
-// Bound:     parked chunks are within the step's reservation.
+// Bound:     unsealed and parked bytes are within the steps' reservations;
+//            one open frame per shard and 16 spare ones (FramePool), and none
+//            while nothing is in flight.
 class Handoff {
  public:
   virtual ~Handoff() = default;
 
   // What follows belongs to `handle`'s step; chunks take their leases out of
-  // `reservation`. Requires: no step is open.
+  // `reservation` (what it lacks is overdrawn). Requires: no step is open; the
+  // step is above the last one.
   virtual void BeginStep(StepHandle handle, BudgetLease reservation) = 0;
   // Encodes all records of the batch. Never blocks, never rejects; what finds
-  // no room is parked.
+  // no room is parked. Requires: a step is open.
   virtual void PushBatch(const RecordBatch& batch) = 0;
   // Exactly-once: seals every shard, then queues or parks a StepEnd for each,
   // also for shards without rows; below it, only resolves the handle once the
   // step's records are encoded. What is left of the reservation returns.
-  // kFatal: the handle failed. Otherwise the handle is resolved.
+  // kFatal: the handle failed. Otherwise the handle is resolved, and kBlocked
+  // says that something is parked. Requires: a step is open.
   virtual Flow EndStep() = 0;
-  // Sends what is parked, shard by shard.
+  // Sends what is parked, shard by shard: one that is full holds back no other.
+  // kFatal, too, goes on sending.
   virtual Flow Relieve() = 0;
-  // Seals all shards however small, then Relieve.
+  // Below exactly-once: seals all shards however small. Then, at every level,
+  // as Relieve. (In exactly-once only size and EndStep seal, so that equal
+  // records give equal chunks.)
   virtual Flow FlushTerminal() = 0;
   // Below exactly-once: seals chunks older than the maximum age; returns when
   // to call again, InfiniteFuture() if nothing is open.
@@ -81,8 +99,15 @@ class Handoff {
 
   virtual size_t parked(ShardIndex shard) const = 0;
   virtual const HandoffCounters& counters() const = 0;
-  // OK until poisoned.
+  // OK until poisoned; then the first cause, for ever.
   virtual const absl::Status& fatal() const = 0;
 };
+
+// A handoff over `queues`, one clone of `encoder` per shard.
+// Requires: `queues` and `clock` outlive it.
+std::unique_ptr<Handoff> MakeHandoff(std::unique_ptr<RowEncoder> encoder,
+                                     RouteKind route, ShardQueues& queues,
+                                     std::shared_ptr<InflightBudget> budget,
+                                     ChunkConfig config, const Clock& clock);
 
 }  // namespace penstock::core
