@@ -131,6 +131,7 @@ void RecordingConsumer::Flush(RecordBatch batch) {
   if (++flushed_ > admitted_) Violation("a buffer was flushed unadmitted");
   if (running_.commits > 0) Violation("a buffer was flushed after a commit");
   running_.flushed += batch.size();
+  running_.buffers.push_back(batch.size());
   batch.HashInto(hasher_);
   for (size_t i = 0; i < batch.record_count(); ++i) {
     running_.records.push_back(OwnedRecord::Of(batch.At(i)));

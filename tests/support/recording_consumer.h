@@ -63,6 +63,8 @@ class RecordingConsumer final : public InputConsumer {
     // As counted here, and hashed here, over what was flushed.
     BufferSize flushed;
     StepHash hash;
+    // The size of each buffer, in order.
+    std::vector<BufferSize> buffers;
     // As the reader said.
     BufferSize amount;
     std::optional<uint64_t> replay_hash;
