@@ -1,13 +1,13 @@
 // Fixed-width little-endian integers in bytes, whatever the machine.
 #pragma once
 
+#include <absl/strings/string_view.h>
+
 #include <bit>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <string>
-
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

@@ -1,10 +1,10 @@
 #include "core/base/check.h"
 
+#include "core/base/log.h"
+
 #include <cstdlib>
 #include <memory>
 #include <string>
-
-#include "core/base/log.h"
 
 namespace penstock::core::internal {
 

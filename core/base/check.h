@@ -10,15 +10,15 @@
 // The shape is that of Abseil's log/check.h, so that it can replace this file.
 #pragma once
 
+#include <absl/base/optimization.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
 #include <memory>
 #include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include "absl/base/optimization.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace penstock::core::internal {
 

@@ -1,10 +1,9 @@
 #include "core/base/checksum.h"
 
+#include <absl/strings/escaping.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
 #include <xxhash.h>
-
-#include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 
 namespace penstock::core {
 

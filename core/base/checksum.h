@@ -1,11 +1,11 @@
 // The checksum of stored state, and numbers as hexadecimal text.
 #pragma once
 
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

@@ -1,8 +1,8 @@
 #include "core/base/clock.h"
 
-#include <chrono>
+#include <absl/time/clock.h>
 
-#include "absl/time/clock.h"
+#include <chrono>
 
 namespace penstock::core {
 namespace {

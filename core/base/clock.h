@@ -1,7 +1,7 @@
 // Time, as an interface, so that a test owns it.
 #pragma once
 
-#include "absl/time/time.h"
+#include <absl/time/time.h>
 
 namespace penstock::core {
 

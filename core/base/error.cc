@@ -1,5 +1,11 @@
 #include "core/base/error.h"
 
+#include "core/base/byte_order.h"
+#include "core/base/check.h"
+
+#include <absl/strings/cord.h>
+#include <absl/strings/str_cat.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -7,11 +13,6 @@
 #include <string>
 #include <system_error>
 #include <utility>
-
-#include "absl/strings/cord.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/byte_order.h"
-#include "core/base/check.h"
 
 namespace penstock::core {
 namespace {

@@ -6,15 +6,15 @@
 // being done to what, and what to do next. Secrets appear in neither (INV-10).
 #pragma once
 
+#include <absl/status/status.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 
 namespace penstock::core {
 

@@ -3,12 +3,12 @@
 // thread in virtual time.
 #pragma once
 
-#include <cstdint>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/time/time.h"
-
 #include "core/base/clock.h"
+
+#include <absl/functional/any_invocable.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
 
 namespace penstock::core {
 

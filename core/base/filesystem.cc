@@ -1,11 +1,12 @@
 #include "core/base/filesystem.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace penstock::core {
 namespace {

@@ -1,8 +1,8 @@
 #include "core/base/json_text.h"
 
-#include <cstdint>
+#include <absl/strings/str_format.h>
 
-#include "absl/strings/str_format.h"
+#include <cstdint>
 
 namespace penstock::core {
 namespace {

@@ -1,9 +1,9 @@
 // JSON strings from arbitrary bytes.
 #pragma once
 
-#include <string>
+#include <absl/strings/string_view.h>
 
-#include "absl/strings/string_view.h"
+#include <string>
 
 namespace penstock::core {
 

@@ -1,19 +1,19 @@
 #include "core/base/log.h"
 
-#include <unistd.h>
+#include "core/base/check.h"
+#include "core/base/clock.h"
+#include "core/base/json_text.h"
+#include "core/base/mutex.h"
 
+#include <absl/strings/str_cat.h>
+
+#include <unistd.h>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <set>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "core/base/check.h"
-#include "core/base/clock.h"
-#include "core/base/json_text.h"
-#include "core/base/mutex.h"
 
 namespace penstock::core {
 namespace {

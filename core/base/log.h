@@ -8,16 +8,17 @@
 // are never logged (INV-10).
 #pragma once
 
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+
 #include <memory>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
-
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 
 namespace penstock::core {
 

@@ -1,18 +1,18 @@
 #include "core/base/memory.h"
 
-#include <unistd.h>
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
 
+#include <absl/strings/ascii.h>
+#include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
+
+#include <unistd.h>
 #include <algorithm>
 #include <string>
 #include <vector>
-
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "core/base/error.h"
-#include "core/base/status_macros.h"
 
 namespace penstock::core {
 namespace {

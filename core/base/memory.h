@@ -1,12 +1,12 @@
 // How much memory this process has and may have.
 #pragma once
 
+#include "core/base/filesystem.h"
+
+#include <absl/status/statusor.h>
+
 #include <cstdint>
 #include <optional>
-
-#include "absl/status/statusor.h"
-
-#include "core/base/filesystem.h"
 
 namespace penstock::core {
 

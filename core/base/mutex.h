@@ -5,14 +5,14 @@
 // lock make no virtual call, callback, I/O or allocation of unbounded size.
 #pragma once
 
+#include <absl/base/thread_annotations.h>
+#include <absl/time/time.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
 #include <utility>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/time/time.h"
 
 namespace penstock::core {
 

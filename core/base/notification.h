@@ -1,9 +1,9 @@
 // A flag that is raised once and can be waited for.
 #pragma once
 
-#include "absl/time/time.h"
-
 #include "core/base/mutex.h"
+
+#include <absl/time/time.h>
 
 namespace penstock::core {
 

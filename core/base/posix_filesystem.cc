@@ -1,19 +1,19 @@
 // FileSystem on the system calls of Linux.
+#include "core/base/error.h"
+#include "core/base/filesystem.h"
+#include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "core/base/error.h"
-#include "core/base/filesystem.h"
-#include "core/base/status_macros.h"
 
 namespace penstock::core {
 namespace {

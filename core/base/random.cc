@@ -1,10 +1,10 @@
 #include "core/base/random.h"
 
-#include <bit>
-#include <random>
-
 #include "core/base/check.h"
 #include "core/base/checksum.h"
+
+#include <bit>
+#include <random>
 
 namespace penstock::core {
 namespace {

@@ -4,14 +4,14 @@
 //   LOG_EVERY(WARNING, limit_) << "row refused: " << error;
 #pragma once
 
+#include "core/base/clock.h"
+#include "core/base/log.h"
+
+#include <absl/time/time.h>
+
 #include <atomic>
 #include <cstdint>
 #include <optional>
-
-#include "absl/time/time.h"
-
-#include "core/base/clock.h"
-#include "core/base/log.h"
 
 namespace penstock::core {
 

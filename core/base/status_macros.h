@@ -9,14 +9,14 @@
 // message becomes "<message>; while closing /some/path".
 #pragma once
 
+#include "core/base/error.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
 #include <optional>
 #include <sstream>
 #include <utility>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-
-#include "core/base/error.h"
 
 namespace penstock::core::internal {
 

@@ -1,10 +1,10 @@
 #include "core/base/strand.h"
 
-#include <atomic>
-#include <utility>
-
 #include "core/base/mutex.h"
 #include "core/base/task_queue.h"
+
+#include <atomic>
+#include <utility>
 
 namespace penstock::core {
 namespace {

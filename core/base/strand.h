@@ -1,11 +1,11 @@
 // A serial queue of tasks on an Executor: one at a time, in order.
 #pragma once
 
-#include <memory>
-
-#include "absl/time/time.h"
-
 #include "core/base/executor.h"
+
+#include <absl/time/time.h>
+
+#include <memory>
 
 namespace penstock::core {
 

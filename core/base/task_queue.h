@@ -1,12 +1,12 @@
 // A FIFO of tasks that allocates only to grow.
 #pragma once
 
+#include "core/base/check.h"
+#include "core/base/executor.h"
+
 #include <cstddef>
 #include <utility>
 #include <vector>
-
-#include "core/base/check.h"
-#include "core/base/executor.h"
 
 namespace penstock::core {
 

@@ -2,12 +2,12 @@
 // the only place where threads are made.
 #pragma once
 
+#include <absl/functional/any_invocable.h>
+#include <absl/strings/string_view.h>
+
 #include <stop_token>
 #include <string>
 #include <thread>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

@@ -1,10 +1,11 @@
 #include "core/base/thread_pool_executor.h"
 
+#include "core/base/check.h"
+
+#include <absl/strings/str_cat.h>
+
 #include <stop_token>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "core/base/check.h"
 
 namespace penstock::core {
 

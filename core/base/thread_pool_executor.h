@@ -1,15 +1,15 @@
 // An Executor on a fixed number of threads.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "core/base/executor.h"
 #include "core/base/mutex.h"
 #include "core/base/task_queue.h"
 #include "core/base/thread.h"
 #include "core/base/timer_queue.h"
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace penstock::core {
 

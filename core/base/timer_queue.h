@@ -1,14 +1,14 @@
 // Timers in order of time; the part that executors have in common.
 #pragma once
 
+#include "core/base/executor.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/time/time.h>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
-
-#include "absl/container/flat_hash_map.h"
-#include "absl/time/time.h"
-
-#include "core/base/executor.h"
 
 namespace penstock::core {
 

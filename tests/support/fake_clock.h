@@ -1,12 +1,12 @@
 // A Clock that stands still until the test moves it.
 #pragma once
 
+#include "core/base/clock.h"
+
+#include <absl/time/time.h>
+
 #include <atomic>
 #include <cstdint>
-
-#include "absl/time/time.h"
-
-#include "core/base/clock.h"
 
 namespace penstock::core {
 

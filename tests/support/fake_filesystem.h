@@ -5,6 +5,15 @@
 // It has no symbolic links and does not rename directories.
 #pragma once
 
+#include "core/base/clock.h"
+#include "core/base/filesystem.h"
+#include "core/base/mutex.h"
+#include "core/base/random.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -12,22 +21,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-
-#include "core/base/clock.h"
-#include "core/base/filesystem.h"
-#include "core/base/mutex.h"
-#include "core/base/random.h"
 
 namespace penstock::core {
 
 enum class FileOperation {
   kOpenForRead,
-  kOpenForAppend,  // mutating only if it makes the file
+  kOpenForAppend,  // mutating if it may make the file
   kReadAt,
   kAppend,    // mutating
   kSync,      // mutating
@@ -37,7 +38,7 @@ enum class FileOperation {
   kRename,             // mutating
   kLink,               // mutating
   kRemove,             // mutating
-  kCreateDirectories,  // mutating if it makes any
+  kCreateDirectories,  // mutating
   kSyncDirectory,      // mutating
   kRealPath,
 };
@@ -63,6 +64,7 @@ class FakeFileSystem final : public FileSystem {
   // mtime comes from a counter, or from `clock`, which outlives this.
   FakeFileSystem();
   explicit FakeFileSystem(const Clock& clock);
+  // Requires: files it opened are closed.
   ~FakeFileSystem() override;
 
   absl::StatusOr<std::unique_ptr<File>> OpenForRead(
@@ -94,7 +96,7 @@ class FakeFileSystem final : public FileSystem {
   // fails, too, but with kAfter only after it took effect.
   void HaltAt(uint64_t n, HaltEffect effect = HaltEffect::kBefore);
   bool halted() const;
-  // Mutating operations tried since construction.
+  // Mutating operations tried since construction, while not halted.
   uint64_t mutating_operations() const;
 
   // --- Failures.
@@ -127,33 +129,49 @@ class FakeFileSystem final : public FileSystem {
  private:
   class Handle;
   struct Inode;
-  struct Failure;
-  // Names that change together, in one atomic operation.
-  struct NameChange;
   using InodePtr = std::shared_ptr<Inode>;
+  // By absolute path. Directories are names, too.
   using Names = std::map<std::string, InodePtr>;
+  // Names that change together, in one atomic operation; null: removed.
+  using NameChange = std::vector<std::pair<std::string, InodePtr>>;
 
-  // What a mutating operation may do once hook and failures had their say.
+  // One planned failure. With `bytes`, an append that writes only so many.
+  struct Failure {
+    FileOperation op;
+    std::string path_part;
+    absl::Status status;
+    int times;
+    std::optional<uint64_t> bytes;
+  };
+
+  // What hook, halt and failures say about a mutating operation.
   struct Admission {
     absl::Status status;
     // The operation takes effect, then fails with `status`.
     bool effect_despite_error = false;
+    bool takes_effect() const { return status.ok() || effect_despite_error; }
   };
   Admission Admit(FileOperation op, const std::string& path)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // As Admit, then runs `apply` if it may take effect.
+  template <typename Apply>
+  absl::Status Mutate(FileOperation op, const std::string& path, Apply apply)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status AdmitReading(FileOperation op, const std::string& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status TakeFailure(FileOperation op, const std::string& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<uint64_t> TakeShortWrite(const std::string& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  InodePtr Find(const std::string& path) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckParent(absl::string_view operation,
                            const std::string& path) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  InodePtr Find(const std::string& path) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   InodePtr NewInode(FileType type) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ChangeNames(NameChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Time NextTime() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Touch(Inode& inode) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   uint64_t BytesUsed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::unique_ptr<File> MakeHandle(const std::string& path, InodePtr inode,
                                    bool writable)
@@ -161,15 +179,22 @@ class FakeFileSystem final : public FileSystem {
   absl::Status AppendTo(Inode& inode, const std::string& path,
                         absl::string_view bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<InodePtr> OpenOrMake(const std::string& path,
+                                      AppendOptions options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenameLocked(const std::string& from, const std::string& to)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status LinkLocked(const std::string& from, const std::string& to)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RemoveLocked(const std::string& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void EndHandles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status CreateDirectoriesLocked(const std::string& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status SyncDirectoryLocked(const std::string& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndProcess() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const Clock* const clock_;
+  const Clock* const clock_ = nullptr;
 
   mutable Mutex mu_;
   Names names_ ABSL_GUARDED_BY(mu_);
@@ -179,6 +204,7 @@ class FakeFileSystem final : public FileSystem {
   std::list<Failure> failures_ ABSL_GUARDED_BY(mu_);
   Hook hook_ ABSL_GUARDED_BY(mu_);
   std::optional<uint64_t> capacity_ ABSL_GUARDED_BY(mu_);
+  // The value of mutations_ at which to halt.
   std::optional<uint64_t> halt_at_ ABSL_GUARDED_BY(mu_);
   HaltEffect halt_effect_ ABSL_GUARDED_BY(mu_) = HaltEffect::kBefore;
   bool halted_ ABSL_GUARDED_BY(mu_) = false;

@@ -1,16 +1,17 @@
 // An Executor that runs nothing by itself: the test says what runs and when.
 #pragma once
 
-#include <deque>
-#include <memory>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/time/time.h"
-
 #include "core/base/executor.h"
 #include "core/base/mutex.h"
 #include "core/base/timer_queue.h"
 #include "tests/support/fake_clock.h"
+
+#include <absl/functional/any_invocable.h>
+#include <absl/time/time.h>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
 
 namespace penstock::core {
 
@@ -71,6 +72,7 @@ class ManualExecutor final : public Executor {
   mutable Mutex mu_;
   mutable std::deque<Task> ready_ ABSL_GUARDED_BY(mu_);
   mutable TimerQueue timers_ ABSL_GUARDED_BY(mu_);
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
 
   // Confined to the test's thread.
   Pick pick_;

@@ -1,11 +1,12 @@
 // A LogSink that only remembers, for use with ScopedLogSink.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "core/base/log.h"
 #include "core/base/mutex.h"
+
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace penstock::core {
 

@@ -9,18 +9,18 @@
 //   EXPECT_THAT(s, HasReason(Reason::STEP_GAP));
 #pragma once
 
+#include "core/base/error.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-
-#include "core/base/error.h"
 
 namespace penstock::core {
 namespace internal {

@@ -1,9 +1,9 @@
 // A directory of its own for one test.
 #pragma once
 
-#include <string>
+#include <absl/strings/string_view.h>
 
-#include "absl/strings/string_view.h"
+#include <string>
 
 namespace penstock::core {
 

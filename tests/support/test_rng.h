@@ -1,9 +1,9 @@
 // Randomness for tests that a failure can be repeated with.
 #pragma once
 
-#include <cstdint>
-
 #include "core/base/random.h"
+
+#include <cstdint>
 
 namespace penstock::core {
 
