@@ -1,13 +1,14 @@
 #include "core/sinks/file/committed_state.h"
 
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
 #include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "core/base/error.h"
-#include "core/base/status_macros.h"
 
 namespace penstock::core {
 namespace {

@@ -1,17 +1,18 @@
 // Finds out what a directory holds committed. See core/sinks/file/README.md.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/base/filesystem.h"
 #include "core/contract/output_target.h"
 #include "core/sinks/file/layout.h"
 #include "core/sinks/file/manifest.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace penstock::core {
 

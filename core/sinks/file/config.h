@@ -1,12 +1,13 @@
 // Configuration of the `file` sink.
 #pragma once
 
+#include "core/contract/component.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/component.h"
 
 namespace penstock::core {
 

@@ -1,10 +1,11 @@
 #include "core/sinks/file/durable.h"
 
-#include <string>
-
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
+
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+
+#include <string>
 
 namespace penstock::core {
 

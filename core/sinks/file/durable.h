@@ -1,11 +1,12 @@
 // Appending and syncing such that each error says whether to try again.
 #pragma once
 
-#include <cstdint>
-
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "core/base/filesystem.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/string_view.h>
+
+#include <cstdint>
 
 namespace penstock::core {
 

@@ -1,14 +1,15 @@
 #include "core/sinks/file/file_committer.h"
 
-#include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/sinks/file/durable.h"
 #include "core/sinks/file/layout.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
 
 namespace penstock::core {
 
@@ -46,9 +47,10 @@ absl::StatusOr<FileCommitter::Committed> FileCommitter::BeginBatch(
           Reason::INVALID_REQUEST,
           absl::StrCat("beginning a batch of shard ", shard, " without steps"));
     }
-    if (steps.begin < state.committed.progress) {
+    if (steps.begin != state.committed.progress) {
       return MakeError(
-          Reason::PROGRESS_AHEAD,
+          steps.begin < state.committed.progress ? Reason::PROGRESS_AHEAD
+                                                 : Reason::PROGRESS_BEHIND,
           absl::StrCat("writing steps from ", steps.begin, " to shard ", shard,
                        ", which holds those below ", state.committed.progress));
     }

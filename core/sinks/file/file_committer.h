@@ -2,15 +2,6 @@
 // core/sinks/file/README.md; upholds INV-1 and INV-7.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/base/executor.h"
 #include "core/base/filesystem.h"
 #include "core/base/mutex.h"
@@ -18,6 +9,16 @@
 #include "core/record/step.h"
 #include "core/sinks/file/manifest.h"
 #include "core/sinks/file/takeover.h"
+
+#include <absl/base/thread_annotations.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace penstock::core {
 
@@ -54,8 +55,8 @@ class FileCommitter final : public OutputCommitter,
     Step progress = 0;
   };
   // Errors: broken; INVALID_REQUEST while the shard's last batch is being
-  // committed; in exactly-once also for steps that are empty, PROGRESS_AHEAD
-  // for steps that the shard holds.
+  // committed; in exactly-once also INVALID_REQUEST for no steps, and
+  // PROGRESS_AHEAD or PROGRESS_BEHIND if they do not begin at its progress.
   absl::StatusOr<Committed> BeginBatch(ShardIndex shard, StepRange steps);
   // The batch that began is durable in the first `bytes` of the shard's data.
   void EndBatch(ShardIndex shard, StepRange steps, uint64_t bytes);

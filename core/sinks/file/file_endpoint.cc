@@ -1,11 +1,12 @@
 #include "core/sinks/file/file_endpoint.h"
 
-#include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/sinks/file/durable.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
 
 namespace penstock::core {
 

@@ -1,16 +1,16 @@
 // Writes one shard of a file sink.
 #pragma once
 
+#include "core/base/filesystem.h"
+#include "core/contract/output_endpoint.h"
+#include "core/record/step.h"
+#include "core/sinks/file/file_committer.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-
-#include "core/base/filesystem.h"
-#include "core/contract/output_endpoint.h"
-#include "core/record/step.h"
-#include "core/sinks/file/file_committer.h"
 
 namespace penstock::core {
 

@@ -1,8 +1,5 @@
 #include "core/sinks/file/file_sink.h"
 
-#include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
@@ -10,6 +7,10 @@
 #include "core/sinks/file/layout.h"
 #include "core/sinks/file/manifest.h"
 #include "core/sinks/file/takeover.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
 
 namespace penstock::core {
 namespace {

@@ -1,17 +1,18 @@
 // The sink `file`: rows appended to files of one directory, exactly once.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/contract/component.h"
 #include "core/contract/output_target.h"
 #include "core/sinks/file/config.h"
 #include "core/sinks/file/file_committer.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace penstock::core {
 

@@ -1,14 +1,15 @@
 #include "core/sinks/file/file_sink_reader.h"
 
-#include <algorithm>
-#include <span>
-#include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/sinks/file/committed_state.h"
 #include "core/sinks/file/layout.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
 
 namespace penstock::core {
 namespace {

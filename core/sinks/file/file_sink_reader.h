@@ -2,19 +2,20 @@
 // reader that must not see more.
 #pragma once
 
+#include "core/base/filesystem.h"
+#include "core/contract/output_target.h"
+#include "core/sinks/file/manifest.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/filesystem.h"
-#include "core/contract/output_target.h"
-#include "core/sinks/file/manifest.h"
 
 namespace penstock::core {
 

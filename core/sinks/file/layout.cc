@@ -1,12 +1,13 @@
 #include "core/sinks/file/layout.h"
 
+#include "core/base/status_macros.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_format.h>
+#include <absl/strings/strip.h>
+
 #include <algorithm>
 #include <cstddef>
-
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
-#include "core/base/status_macros.h"
 
 namespace penstock::core {
 namespace {

@@ -2,15 +2,16 @@
 // and data-<shard>.<writer>. A public format: core/sinks/file/README.md.
 #pragma once
 
+#include "core/base/filesystem.h"
+#include "core/contract/output_target.h"
+
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/filesystem.h"
-#include "core/contract/output_target.h"
 
 namespace penstock::core {
 

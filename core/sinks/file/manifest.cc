@@ -1,14 +1,15 @@
 #include "core/sinks/file/manifest.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "core/base/byte_order.h"
 #include "core/base/checksum.h"
 #include "core/sinks/file/layout.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/strip.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace penstock::core {
 namespace {

@@ -2,16 +2,17 @@
 // A public format: core/sinks/file/README.md draws it byte by byte.
 #pragma once
 
+#include "core/contract/ft_model.h"
+#include "core/contract/output_target.h"
+#include "core/record/step.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/ft_model.h"
-#include "core/contract/output_target.h"
-#include "core/record/step.h"
 
 namespace penstock::core {
 

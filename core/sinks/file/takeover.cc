@@ -1,17 +1,18 @@
 #include "core/sinks/file/takeover.h"
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/sinks/file/committed_state.h"
 #include "core/sinks/file/durable.h"
 #include "core/sinks/file/layout.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace penstock::core {
 namespace {

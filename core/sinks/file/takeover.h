@@ -1,15 +1,16 @@
 // How a writer takes a directory over from the one before it.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/base/filesystem.h"
 #include "core/contract/output_target.h"
 #include "core/sinks/file/manifest.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <cstdint>
+#include <memory>
 
 namespace penstock::core {
 

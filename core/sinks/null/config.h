@@ -1,8 +1,9 @@
 // Configuration of the `null` sink: there is nothing to configure.
 #pragma once
 
-#include "absl/strings/string_view.h"
 #include "core/contract/component.h"
+
+#include <absl/strings/string_view.h>
 
 namespace penstock::core {
 

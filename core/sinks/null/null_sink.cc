@@ -1,12 +1,13 @@
 #include "core/sinks/null/null_sink.h"
 
-#include <limits>
-#include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <limits>
+#include <utility>
 
 namespace penstock::core {
 namespace {
@@ -30,11 +31,17 @@ class NullEndpoint final : public OutputEndpoint {
 
   absl::Status BatchStart(StepRange steps, OutputBatchType /*type*/) override {
     in_batch_ = false;
-    if (exactly_once_ && (steps.IsEmpty() || steps.begin < progress_)) {
+    if (exactly_once_ && steps.IsEmpty()) {
+      return MakeError(Reason::INVALID_REQUEST,
+                       absl::StrCat("beginning a batch of shard ", shard_,
+                                    " without steps"));
+    }
+    if (exactly_once_ && steps.begin != progress_) {
       return MakeError(
-          steps.IsEmpty() ? Reason::INVALID_REQUEST : Reason::PROGRESS_AHEAD,
-          absl::StrCat("writing steps ", steps.begin, " to ", steps.end,
-                       " to shard ", shard_, ", which is at ", progress_));
+          steps.begin < progress_ ? Reason::PROGRESS_AHEAD
+                                  : Reason::PROGRESS_BEHIND,
+          absl::StrCat("writing steps from ", steps.begin, " to shard ", shard_,
+                       ", which is at ", progress_));
     }
     steps_ = steps;
     buffers_ = messages_ = bytes_ = 0;

@@ -1,16 +1,17 @@
 // The sink `null`: counts and discards. For benchmarks and dry runs.
 #pragma once
 
+#include "core/contract/component.h"
+#include "core/contract/output_target.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/contract/component.h"
-#include "core/contract/output_target.h"
 
 namespace penstock::core {
 
