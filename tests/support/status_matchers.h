@@ -20,6 +20,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace penstock::core {
@@ -39,12 +40,27 @@ inline std::string ReasonOf(const absl::Status& status) {
   return std::string(ReasonName(info->reason));
 }
 
-inline std::string ReasonText(Reason reason) {
-  return std::string(ReasonName(reason));
-}
-inline std::string ReasonText(absl::string_view name) {
-  return std::string(name);
-}
+// Is it the error of this reason?
+class ReasonMatcher {
+ public:
+  using is_gtest_matcher = void;
+  explicit ReasonMatcher(std::string name) : name_(std::move(name)) {}
+
+  template <typename Result>
+  bool MatchAndExplain(const Result& result,
+                       ::testing::MatchResultListener* listener) const {
+    const std::string actual = ReasonOf(StatusOf(result));
+    *listener << "whose reason is " << actual;
+    return actual == name_;
+  }
+  void DescribeTo(std::ostream* out) const { *out << "has reason " << name_; }
+  void DescribeNegationTo(std::ostream* out) const {
+    *out << "does not have reason " << name_;
+  }
+
+ private:
+  std::string name_;
+};
 
 // Does the value of a StatusOr match `matcher_`?
 template <typename Inner>
@@ -89,10 +105,11 @@ internal::HoldsMatcher<std::decay_t<Inner>> IsOkAndHolds(Inner&& inner) {
 }
 
 // `reason`: a Reason, or its published name.
-MATCHER_P(HasReason, reason, "has reason " + internal::ReasonText(reason)) {
-  const std::string actual = internal::ReasonOf(internal::StatusOf(arg));
-  *result_listener << "whose reason is " << actual;
-  return actual == internal::ReasonText(reason);
+inline internal::ReasonMatcher HasReason(Reason reason) {
+  return internal::ReasonMatcher(std::string(ReasonName(reason)));
+}
+inline internal::ReasonMatcher HasReason(absl::string_view reason) {
+  return internal::ReasonMatcher(std::string(reason));
 }
 
 MATCHER_P(StatusIs, code, "has code " + absl::StatusCodeToString(code)) {
@@ -107,13 +124,12 @@ MATCHER_P2(StatusIs, code, what,
   const absl::Status& status = internal::StatusOf(arg);
   *result_listener << "which is " << status << " ";
   if (status.code() != code) return false;
-  if constexpr (std::is_convertible_v<what_type,
-                                      ::testing::Matcher<std::string>>) {
+  if constexpr (std::is_same_v<what_type, internal::ReasonMatcher>) {
+    return ::testing::ExplainMatchResult(what, status, result_listener);
+  } else {
     return ::testing::ExplainMatchResult(::testing::Matcher<std::string>(what),
                                          std::string(status.message()),
                                          result_listener);
-  } else {
-    return ::testing::ExplainMatchResult(what, status, result_listener);
   }
 }
 
