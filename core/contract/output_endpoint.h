@@ -36,10 +36,16 @@ using MessageHeader =
 //
 // Threads: confined to one caller at a time (its shard worker); methods block
 //          for I/O, so they run on an I/O executor.
-// Errors:  retryable trouble is kUnavailable or kDeadlineExceeded; a record
-//          the target refuses is kInvalidArgument; WRITER_FENCED and all else
-//          is fatal. After any error the batch is rolled back: the next call
-//          is BatchStart.
+// Errors:  retryable trouble is kUnavailable, kDeadlineExceeded,
+//          kResourceExhausted or kAborted; a record the target refuses is
+//          kInvalidArgument; WRITER_FENCED and all else is fatal. After any
+//          error the batch is rolled back: the next call is BatchStart.
+// Retry:   a retryable answer of BatchEnd or Commit may hide a success. The
+//          caller then writes exactly the same batch again: equal `steps`,
+//          equal buffers. An exactly-once endpoint whose shard's progress is
+//          already steps.end has done it before (its fence lets in nobody
+//          else): it answers OK to every call and writes nothing.
+// Lifecycle: destroyed inside a batch, it leaves nothing of it.
 class OutputEndpoint {
  public:
   virtual ~OutputEndpoint() = default;

@@ -1,0 +1,292 @@
+// The handoff for one encoder type and one router type.
+// See core/handoff/README.md; upholds INV-4, INV-5, INV-8, INV-9, INV-12.
+#pragma once
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/base/rate_limit.h"
+#include "core/handoff/chunk.h"
+#include "core/handoff/frame_pool.h"
+#include "core/handoff/shard_buffer.h"
+#include "core/handoff/shard_sender.h"
+#include "core/handoff/sink_handoff.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <concepts>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace penstock::core {
+
+// Seed type: `SinkHandoff`. The corrections of design §9 are: parking per shard
+// (ShardSender), the lease inside the chunk, rollback (ShardBuffer) and poison
+// for good, a flush that says kFatal, StepEnd and age, exact deduplication of
+// acks.
+//
+// `Encoder` is RowEncoder or a final class derived from it, which saves the
+// virtual calls per record; its Clone returns its own type.
+//
+// Owner, Threads, Lifecycle, Bound: as Handoff.
+template <std::derived_from<RowEncoder> Encoder, typename Router>
+class SinkHandoff final : public Handoff {
+ public:
+  // Requires: as MakeHandoff.
+  SinkHandoff(std::unique_ptr<Encoder> encoder, Router router,
+              ShardQueues& queues, std::shared_ptr<InflightBudget> budget,
+              ChunkConfig config, const Clock& clock)
+      : config_(config),
+        exactly_once_(config.level == FtModel::kExactlyOnce),
+        router_(std::move(router)),
+        budget_(std::move(budget)),
+        clock_(clock),
+        skip_log_(5, absl::Seconds(10), clock),
+        sender_(queues) {
+    CHECK_GT(config.target_bytes, 0u);
+    CHECK(budget_ != nullptr);
+    // Room for the row that crosses the target, so that a frame seldom grows.
+    const auto pool = std::make_shared<FramePool>(FramePool::Options{
+        .frame_bytes = config.target_bytes + config.target_bytes / 8 + 4096});
+    shards_.reserve(queues.size());
+    for (ShardIndex i = 0; i < queues.size(); ++i) {
+      shards_.push_back(
+          {.buffer = ShardBuffer<Encoder>(CloneOf(*encoder), pool)});
+    }
+  }
+  SinkHandoff(const SinkHandoff&) = delete;
+  SinkHandoff& operator=(const SinkHandoff&) = delete;
+
+  void BeginStep(StepHandle handle, BudgetLease reservation) override {
+    CHECK(!in_step_);
+    CHECK(!handle.IsEmpty());
+    CHECK(!begun_ || handle.step() > step_) << "step " << handle.step();
+    in_step_ = true;
+    begun_ = true;
+    step_ = handle.step();
+    if (!fatal_.ok()) return;  // Both arguments die here: the step failed.
+    handle_ = std::move(handle);
+    reservation_ = std::move(reservation);
+    for (Shard& shard : shards_) shard.chunks_of_step = 0;
+  }
+
+  void PushBatch(const RecordBatch& batch) override {
+    CHECK(in_step_);
+    const size_t records = batch.record_count();
+    counters_.records_in += records;
+    for (size_t i = 0; i < records; ++i) {
+      if (!fatal_.ok()) [[unlikely]] {
+        counters_.records_discarded += records - i;
+        return;
+      }
+      Push(batch.At(i));
+    }
+  }
+
+  Flow EndStep() override {
+    CHECK(in_step_);
+    if (exactly_once_) {
+      // All chunks first: if one cannot be finished, no shard has a StepEnd.
+      for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) Seal(i);
+      for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) {
+        StepEnd end{.step = step_, .acks = {}};
+        end.acks.Push(handle_.Share());
+        Forward(i, std::move(end));
+      }
+    } else {
+      // The rows stay; their lease is to outlive the reservation.
+      for (Shard& shard : shards_) {
+        if (shard.buffer.rows() > 0)
+          shard.lease = TakeLease(shard, Open(shard));
+      }
+    }
+    for (Shard& shard : shards_) shard.buffer.ReturnUnused();
+    in_step_ = false;
+    reservation_ = BudgetLease();
+    if (!fatal_.ok()) return Flow::kFatal;
+    std::move(handle_).Resolve();
+    return sender_.parked_total() > 0 ? Flow::kBlocked : Flow::kContinue;
+  }
+
+  Flow Relieve() override {
+    const SendResult result = sender_.Relieve();
+    if (result == SendResult::kClosed) Poison(Closed());
+    if (!fatal_.ok()) return Flow::kFatal;
+    return result == SendResult::kSent ? Flow::kContinue : Flow::kBlocked;
+  }
+
+  Flow FlushTerminal() override {
+    if (!exactly_once_) {
+      for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) {
+        Seal(i);
+        shards_[i].buffer.ReturnUnused();
+      }
+    }
+    return Relieve();
+  }
+
+  absl::Time FlushAged(absl::Time steady_now) override {
+    absl::Time next = absl::InfiniteFuture();
+    if (exactly_once_) return next;
+    for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) {
+      ShardBuffer<Encoder>& buffer = shards_[i].buffer;
+      if (buffer.rows() == 0) continue;
+      const absl::Time due = buffer.oldest_ingest() + config_.age_max;
+      if (due <= steady_now) {
+        Seal(i);
+        buffer.ReturnUnused();
+      } else {
+        next = std::min(next, due);
+      }
+    }
+    return fatal_.ok() ? next : absl::InfiniteFuture();
+  }
+
+  size_t parked(ShardIndex shard) const override {
+    return sender_.parked(shard);
+  }
+  const HandoffCounters& counters() const override { return counters_; }
+  const absl::Status& fatal() const override { return fatal_; }
+
+ private:
+  struct Shard {
+    ShardBuffer<Encoder> buffer;
+    // Covers rows of steps that have ended (below exactly-once).
+    BudgetLease lease = {};
+    uint32_t chunks_of_step = 0;
+  };
+
+  static std::unique_ptr<Encoder> CloneOf(const Encoder& encoder) {
+    std::unique_ptr<RowEncoder> clone = encoder.Clone();
+    if constexpr (std::same_as<Encoder, RowEncoder>) {
+      return clone;
+    } else {
+      auto* const typed = dynamic_cast<Encoder*>(clone.get());
+      CHECK(typed != nullptr) << "Clone of another type";
+      clone.release();
+      return std::unique_ptr<Encoder>(typed);
+    }
+  }
+
+  void Push(const Record& record) {
+    const auto count = static_cast<uint32_t>(shards_.size());
+    const ShardIndex index = count == 1 ? 0 : router_.Route(record, count);
+    if (index >= count) [[unlikely]] {
+      ++counters_.records_discarded;
+      Poison(MakeError(Reason::INTERNAL, absl::StrCat("the router named shard ",
+                                                      index, " of ", count)));
+      return;
+    }
+    ShardBuffer<Encoder>& buffer = shards_[index].buffer;
+    const size_t begin = buffer.frame_bytes();
+    absl::Status status = buffer.Append(record);
+    if (!status.ok()) [[unlikely]] {
+      Refuse(index, record, status);
+      return;
+    }
+    ++counters_.records_out;
+    if (buffer.rows() == 1) buffer.set_oldest_ingest(clock_.SteadyNow());
+    if (!buffer.HasAckOf(step_)) buffer.AddAck(handle_.Share());
+    if (config_.row_positions) buffer.AddPosition(begin, record.meta);
+    if (buffer.bytes() >= config_.target_bytes) Seal(index);
+  }
+
+  void Refuse(ShardIndex shard, const Record& record,
+              const absl::Status& status) {
+    // A broken encoder overrides the policy: skipping would lose everything.
+    if (status.code() != absl::StatusCode::kInternal &&
+        config_.encode_policy == EncodePolicy::kSkip) {
+      ++counters_.records_skipped;
+      LOG_EVERY(WARNING, skip_log_)
+              .With("shard", shard)
+              .With("partition", record.meta.partition)
+              .With("offset", record.meta.offset)
+          << "skipped a record that cannot be encoded: " << status.message();
+      return;
+    }
+    ++counters_.records_discarded;
+    Poison(WithContext(
+        status, absl::StrCat("while encoding the record at offset ",
+                             record.meta.offset, " of partition ",
+                             record.meta.partition, " for shard ", shard)));
+  }
+
+  void Seal(ShardIndex index) {
+    Shard& shard = shards_[index];
+    if (shard.buffer.rows() == 0) return;
+    const size_t position_bytes = shard.buffer.position_bytes();
+    absl::StatusOr<EncodedChunk> chunk = shard.buffer.Seal();
+    if (!chunk.ok()) {
+      Poison(WithContext(
+          chunk.status(),
+          absl::StrCat("while finishing a chunk of shard ", index)));
+      return;
+    }
+    chunk->lease = TakeLease(shard, chunk->frame.size() + position_bytes);
+    chunk->index = exactly_once_ ? shard.chunks_of_step++ : 0;
+    counters_.bytes_out += chunk->frame.size();
+    ++counters_.chunks_sealed;
+    Forward(index, *std::move(chunk));
+  }
+
+  static uint64_t Open(const Shard& shard) {
+    return shard.buffer.bytes() + shard.buffer.position_bytes();
+  }
+
+  // The shard's lease, made up to `bytes` out of the step's reservation.
+  BudgetLease TakeLease(Shard& shard, uint64_t bytes) {
+    BudgetLease lease = std::move(shard.lease);
+    if (lease.bytes() >= bytes) return lease;
+    const uint64_t missing = bytes - lease.bytes();
+    lease.Merge(reservation_.bytes() > 0 ? reservation_.Split(missing)
+                                         : budget_->Overdraw(missing));
+    return lease;
+  }
+
+  void Forward(ShardIndex shard, ShardItem item) {
+    if (sender_.Send(shard, std::move(item)) == SendResult::kClosed) {
+      Poison(Closed());
+    }
+  }
+
+  static absl::Status Closed() {
+    return MakeError(Reason::SHUTTING_DOWN,
+                     "a shard queue is closed: nobody takes its chunks");
+  }
+
+  // For good (INV-12): the first cause stays.
+  void Poison(absl::Status cause) {
+    if (!fatal_.ok()) return;
+    fatal_ = std::move(cause);
+    for (Shard& shard : shards_) {
+      shard.buffer.Clear();
+      shard.lease = BudgetLease();
+    }
+    // Below exactly-once what is parked is whole and may go.
+    if (in_step_ && exactly_once_) sender_.DropLast(step_);
+    reservation_ = BudgetLease();
+    handle_ = StepHandle();
+  }
+
+  const ChunkConfig config_;
+  const bool exactly_once_;
+  const Router router_;
+  // Shared by: the connector and every lease.
+  const std::shared_ptr<InflightBudget> budget_;
+  const Clock& clock_;
+  RateLimit skip_log_;
+
+  ShardSender sender_;
+  std::vector<Shard> shards_;
+  bool in_step_ = false;
+  bool begun_ = false;
+  // The open step, or the last one.
+  Step step_ = 0;
+  StepHandle handle_;
+  BudgetLease reservation_;
+  HandoffCounters counters_;
+  absl::Status fatal_;
+};
+
+}  // namespace penstock::core

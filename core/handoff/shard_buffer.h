@@ -1,0 +1,192 @@
+// Where the rows of one shard gather until they are sealed.
+// See core/handoff/README.md; upholds INV-9, INV-11, INV-12.
+#pragma once
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/contract/frame_buffer.h"
+#include "core/contract/row_encoder.h"
+#include "core/handoff/ack.h"
+#include "core/handoff/chunk.h"
+#include "core/handoff/frame_pool.h"
+#include "core/record/record.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::core {
+
+// One shard's unsealed rows, and the encoder that may hold part of them: a
+// columnar encoder must not mix the rows of two shards.
+//
+// Owner:   a handoff. Threads: confined to it.
+// Bound:   one frame; the handoff seals at the chunk target. It has memory only
+//          from the first row to ReturnUnused.
+template <std::derived_from<RowEncoder> Encoder>
+class ShardBuffer {
+ public:
+  ShardBuffer(std::unique_ptr<Encoder> encoder, std::shared_ptr<FramePool> pool)
+      : encoder_(std::move(encoder)), pool_(std::move(pool)) {}
+  ShardBuffer(ShardBuffer&&) noexcept = default;
+  ShardBuffer& operator=(ShardBuffer&&) = delete;
+  ~ShardBuffer() {
+    if (pool_ != nullptr) Clear();
+  }
+
+  // Encodes one row. Errors: the encoder's, or what it threw: INTERNAL if it
+  // is broken for good, any other if the record is; nothing is left of the row.
+  absl::Status Append(const Record& record) {
+    if (!has_frame_) {
+      frame_ = pool_->Take();
+      has_frame_ = true;
+    }
+    const size_t before = frame_.size();
+    absl::Status status = Encode(record);
+    if (!status.ok()) [[unlikely]] {
+      frame_.Truncate(before);
+      return status;
+    }
+    ++rows_;
+    if (record.meta.event_time_ms != RecordMeta::kNoEventTime) {
+      oldest_event_ms_ = std::min(oldest_event_ms_, record.meta.event_time_ms);
+    }
+    return status;
+  }
+
+  // Notes where the row appended last came from. `frame_offset`: where it
+  // begins, bytes() before it was appended.
+  void AddPosition(size_t frame_offset, const RecordMeta& meta) {
+    row_positions_.push_back(
+        {.frame_offset = static_cast<uint32_t>(frame_offset),
+         .partition = meta.partition,
+         .source_offset = meta.offset});
+  }
+
+  // Keeps one handle per step, whatever number of its rows came. Steps come
+  // one after the other, so the last one seen decides.
+  bool HasAckOf(Step step) const {
+    return !acks_.IsEmpty() && last_step_ == step;
+  }
+  void AddAck(AckRef ack) {
+    last_step_ = ack.step();
+    acks_.Push(std::move(ack));
+  }
+  void set_oldest_ingest(absl::Time time) { oldest_ingest_ = time; }
+
+  uint32_t rows() const { return rows_; }
+  absl::Time oldest_ingest() const { return oldest_ingest_; }
+  // Of the frame alone.
+  size_t frame_bytes() const { return frame_.size(); }
+  // Of the frame and inside the encoder.
+  size_t bytes() const { return frame_.size() + encoder_->BufferedBytes(); }
+  size_t position_bytes() const {
+    return row_positions_.size() * sizeof(RowPosition);
+  }
+
+  // Makes a chunk of everything; lease and index are the caller's to set.
+  // Requires: rows() > 0. Errors: the encoder could not finish; what it wrote
+  // is rolled back, and it must not be used again.
+  absl::StatusOr<EncodedChunk> Seal() {
+    const size_t before = frame_.size();
+    absl::Status finished = FinishChunk();
+    if (!finished.ok()) {
+      frame_.Truncate(before);
+      return finished;
+    }
+    EncodedChunk chunk;
+    chunk.frame = TakeFrame();
+    chunk.rows = std::exchange(rows_, 0);
+    chunk.acks = std::move(acks_);
+    chunk.step = last_step_;
+    chunk.oldest_ingest = oldest_ingest_;
+    chunk.oldest_event_ms = std::exchange(oldest_event_ms_, INT64_MAX);
+    chunk.row_positions = std::exchange(row_positions_, {});
+    return chunk;
+  }
+
+  // Gives the memory back where there are no rows.
+  void ReturnUnused() {
+    if (!has_frame_ || rows_ > 0) return;
+    has_frame_ = false;
+    pool_->Return(std::move(frame_));
+  }
+
+  // Drops everything: its acks fail.
+  void Clear() {
+    rows_ = 0;
+    acks_ = AckSet();
+    row_positions_.clear();
+    frame_.Truncate(0);
+    ReturnUnused();
+  }
+
+ private:
+  // Encoders call libraries that throw: here is the boundary.
+  absl::Status Encode(const Record& record) {
+    std::string what;
+    try {
+      return encoder_->Encode(record, frame_);
+    } catch (const std::exception& error) {
+      what = error.what();
+    } catch (...) {
+      what = "something that is no std::exception";
+    }
+    // An encoder that holds rows is not rolled back by truncating the frame.
+    return MakeError(encoder_->BufferedBytes() > 0 ? Reason::INTERNAL
+                                                   : Reason::MALFORMED_FRAME,
+                     absl::StrCat("the encoder threw: ", what));
+  }
+
+  absl::Status FinishChunk() {
+    std::string what;
+    try {
+      return encoder_->FinishChunk(frame_);
+    } catch (const std::exception& error) {
+      what = error.what();
+    } catch (...) {
+      what = "something that is no std::exception";
+    }
+    return MakeError(Reason::INTERNAL,
+                     absl::StrCat("the encoder threw: ", what));
+  }
+
+  // A frame that fills less than half of its buffer is copied, so that memory
+  // stays within twice what leases say, and the buffer is used again.
+  SealedFrame TakeFrame() {
+    if (frame_.size() >= frame_.capacity() / 2) {
+      has_frame_ = false;
+      return SealedFrame(std::move(frame_), pool_);
+    }
+    FrameBuffer exact(frame_.size());
+    exact.Append(frame_.view());
+    frame_.Truncate(0);
+    return SealedFrame(std::move(exact));
+  }
+
+  std::unique_ptr<Encoder> encoder_;
+  // Shared by: all shards of the handoff and the chunks on their way.
+  std::shared_ptr<FramePool> pool_;
+  // From the pool if `has_frame_`; otherwise without memory.
+  FrameBuffer frame_;
+  bool has_frame_ = false;
+  uint32_t rows_ = 0;
+  AckSet acks_;
+  Step last_step_ = 0;
+  absl::Time oldest_ingest_;
+  int64_t oldest_event_ms_ = INT64_MAX;
+  std::vector<RowPosition> row_positions_;
+};
+
+}  // namespace penstock::core
