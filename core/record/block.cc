@@ -55,4 +55,9 @@ BlockRef BlockPool::Get(size_t bytes_min) {
   });
 }
 
+size_t BlockPool::idle_count() const {
+  MutexLock lock(shared_->mu);
+  return shared_->idle.size();
+}
+
 }  // namespace penstock::core

@@ -60,6 +60,8 @@ class BlockPool {
   // size suffices, otherwise one of its own that is freed after use. Its bytes
   // are not initialised. Blocks: never.
   BlockRef Get(size_t bytes_min = 0);
+  // Blocks kept for reuse, at most `idle_max`.
+  size_t idle_count() const;
 
  private:
   struct Shared;

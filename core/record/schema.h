@@ -57,7 +57,7 @@ struct Column {
   int32_t scale = 0;
   // array: the element; map: key, then value; struct: the fields. Otherwise
   // empty.
-  std::vector<Column> children;
+  std::vector<Column> children = {};
 
   friend bool operator==(const Column&, const Column&) = default;
 };
