@@ -85,6 +85,11 @@ class ConnectorTable {
   };
   Removed FinishDelete(const std::string& name);
 
+  uint64_t memory_committed() const {
+    core::MutexLock lock(mu_);
+    return memory_;
+  }
+
   ReplyCache::Outcome BeginOnce(const std::string& name,
                                 const std::string& request_id, uint64_t body,
                                 Done& done);

@@ -150,6 +150,10 @@ class DispatcherImpl final : public Dispatcher {
     }
     return statuses;
   }
+  uint64_t memory_max() const override { return options_.memory_max; }
+  uint64_t memory_committed() const override {
+    return table_->memory_committed();
+  }
   std::shared_ptr<Connector> Find(const std::string& name) const override {
     return table_->Find(name);
   }

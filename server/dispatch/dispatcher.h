@@ -76,6 +76,9 @@ class Dispatcher : public core::Control {
       const std::string& connector, core::Step step) const = 0;
   // Blocks: never; for metrics and health.
   virtual std::vector<core::ConnectorStatus> Statuses() const = 0;
+  virtual uint64_t memory_max() const = 0;
+  // Σ memory_max of the connectors open now, in bytes.
+  virtual uint64_t memory_committed() const = 0;
   virtual std::shared_ptr<core::Connector> Find(
       const std::string& connector) const = 0;
 };

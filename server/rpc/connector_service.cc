@@ -1,0 +1,250 @@
+#include "server/rpc/connector_service.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include "core/base/error.h"
+#include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/connector_status.h"
+#include "proto/wire/enums.h"
+#include "proto/wire/requests.h"
+#include "proto/wire/spec.h"
+#include "proto/wire/status.h"
+#include "proto/wire/violations.h"
+#include "server/rpc/unary.h"
+
+namespace penstock::server {
+namespace {
+
+constexpr uint32_t kPageDefault = 100;
+constexpr uint32_t kPageMax = 1000;
+// A page stays below this, see ListConnectorsRequest.
+constexpr size_t kPageBytesMax = size_t{1} << 20;
+
+// Takes an OpenConnectorStart, then the position's fragments, then opens.
+// Owner: itself, from creation to OnDone. One read in flight.
+class OpenReactor final
+    : public grpc::ServerReadReactor<v1::OpenConnectorRequest> {
+ public:
+  OpenReactor(Dispatcher& dispatcher, PositionCache& positions,
+              v1::OpenConnectorResponse& response)
+      : dispatcher_(dispatcher), positions_(positions), response_(response) {
+    StartRead(&message_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Fail("the stream ended before all of the position");
+    if (message_.has_start()) return OnStart();
+    if (!message_.has_position() || !assembler_.has_value()) {
+      return Fail("an open is `start`, then `position` if start names one");
+    }
+    if (const absl::Status added = assembler_->Add(message_.position());
+        !added.ok()) {
+      return Finish(wire::StatusToGrpc(added));
+    }
+    if (!assembler_->complete()) return StartRead(&message_);
+    auto position = std::move(*assembler_).Finish();
+    if (!position.ok()) {
+      return Finish(wire::StatusToGrpc(position.status()));
+    }
+    decoded_.request.position = *std::move(position);
+    Run();
+  }
+  void OnCancel() override {}  // The open goes on; the same request joins it.
+  void OnDone() override { delete this; }
+
+ private:
+  void OnStart() {
+    if (started_) return Fail("`start` came twice");
+    started_ = true;
+    auto decoded = wire::FromProto(message_.start());
+    if (!decoded.ok()) return Finish(wire::StatusToGrpc(decoded.status()));
+    decoded_ = *std::move(decoded);
+    if (!decoded_.position.has_value()) return Run();
+    assembler_.emplace(*decoded_.position);
+    StartRead(&message_);
+  }
+
+  void Run() {
+    // Configurations in a spec are shared, constant pointers: cheap to keep.
+    const core::ConnectorSpec spec = decoded_.request.spec;
+    dispatcher_.Open(
+        std::move(decoded_.request),
+        [this, spec](absl::StatusOr<core::OpenReply> reply) {
+          if (reply.ok()) {
+            response_ = wire::ToProto(*reply, spec);
+            if (reply->position.size() > wire::kPositionInlineMax) {
+              positions_.Keep(reply->instance, reply->position);
+            }
+          }
+          Finish(wire::StatusToGrpc(reply.status()));
+        });
+  }
+
+  void Fail(absl::string_view what) {
+    Finish(wire::StatusToGrpc(core::MakeError(
+        core::Reason::INVALID_REQUEST,
+        absl::StrCat("reading an OpenConnector stream: ", what))));
+  }
+
+  Dispatcher& dispatcher_;
+  PositionCache& positions_;
+  v1::OpenConnectorResponse& response_;
+  v1::OpenConnectorRequest message_;
+  bool started_ = false;
+  wire::DecodedOpen decoded_;
+  std::optional<wire::FragmentAssembler> assembler_;
+};
+
+// `message` is a oneof of configurations: each is a type.
+void AddTypes(v1::ConnectorTypeKind kind,
+              const google::protobuf::Descriptor& message,
+              v1::ListConnectorTypesResponse& response) {
+  const auto* choice = message.FindOneofByName("type");
+  for (int i = 0; choice != nullptr && i < choice->field_count(); ++i) {
+    v1::ConnectorType& type = *response.add_types();
+    type.set_kind(kind);
+    type.set_name(choice->field(i)->name());
+  }
+}
+
+// The connectors behind `token` in the order of their names.
+v1::ListConnectorsResponse PageOf(std::vector<core::ConnectorStatus> statuses,
+                                  const v1::ListConnectorsRequest& request) {
+  std::sort(statuses.begin(), statuses.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  const uint32_t size = std::clamp<uint32_t>(
+      request.has_page_size() ? request.page_size() : kPageDefault, 1,
+      kPageMax);
+  v1::ListConnectorsResponse response;
+  size_t bytes = 0;
+  for (const core::ConnectorStatus& status : statuses) {
+    if (status.name <= request.page_token()) continue;
+    if (request.has_pipeline() && status.pipeline != request.pipeline()) {
+      continue;
+    }
+    v1::ConnectorSummary summary = wire::SummaryToProto(status);
+    bytes += summary.ByteSizeLong();
+    if (static_cast<uint32_t>(response.connectors_size()) == size ||
+        (response.connectors_size() > 0 && bytes > kPageBytesMax)) {
+      response.set_next_page_token(
+          response.connectors(response.connectors_size() - 1).connector());
+      break;
+    }
+    *response.add_connectors() = std::move(summary);
+  }
+  return response;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* ConnectorService::ListConnectorTypes(
+    grpc::CallbackServerContext* context,
+    const v1::ListConnectorTypesRequest* request,
+    v1::ListConnectorTypesResponse* response) {
+  const auto add = [&](v1::ConnectorTypeKind kind,
+                       const google::protobuf::Descriptor* message) {
+    if (request->has_kind() && request->kind() != kind) return;
+    AddTypes(kind, *message, *response);
+  };
+  add(v1::CONNECTOR_TYPE_KIND_SOURCE, v1::SourceSpec::descriptor());
+  add(v1::CONNECTOR_TYPE_KIND_FORMAT, v1::FormatSpec::descriptor());
+  add(v1::CONNECTOR_TYPE_KIND_ROUTE, v1::RouteSpec::descriptor());
+  add(v1::CONNECTOR_TYPE_KIND_SINK, v1::SinkSpec::descriptor());
+  v1::WorkerInfo& worker = *response->mutable_worker();
+  worker.set_protocol_version(1);
+  worker.set_software_version(identity_.version);
+  worker.set_run_id(identity_.run_id);
+  worker.set_message_bytes_max(uint64_t{1} << 20);
+  worker.set_memory_max(dispatcher_.memory_max());
+  worker.set_memory_committed(dispatcher_.memory_committed());
+  worker.set_draining(dispatcher_.draining());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ConnectorService::ValidateConnector(
+    grpc::CallbackServerContext* context,
+    const v1::ValidateConnectorRequest* request,
+    v1::ValidateConnectorResponse* response) {
+  wire::Violations violations;
+  if (request->probe()) {
+    violations.Add("probe", "looking outside is not supported yet; leave it",
+                   wire::kUnsupportedField);
+  }
+  const core::ConnectorSpec spec =
+      wire::SpecFromProto(request->spec(), "spec", violations);
+  for (const wire::FieldViolation& violation : violations.kept()) {
+    auto& out = *response->add_violations();
+    out.set_field(violation.field);
+    out.set_description(violation.description);
+    out.set_reason(violation.reason);
+  }
+  if (violations.empty()) {
+    *response->mutable_resolved_spec() = wire::SpecToProto(spec);
+    response->set_memory_max(spec.limits.memory_max);
+  }
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerReadReactor<v1::OpenConnectorRequest>*
+ConnectorService::OpenConnector(grpc::CallbackServerContext* /*context*/,
+                                v1::OpenConnectorResponse* response) {
+  return new OpenReactor(dispatcher_, positions_, *response);
+}
+
+grpc::ServerUnaryReactor* ConnectorService::GetConnector(
+    grpc::CallbackServerContext* context,
+    const v1::GetConnectorRequest* request,
+    v1::GetConnectorResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  dispatcher_.Get(request->connector(),
+                  [&](absl::StatusOr<core::ConnectorStatus> status) {
+                    if (!status.ok()) {
+                      reactor->Finish(wire::StatusToGrpc(status.status()));
+                      return;
+                    }
+                    auto shown = wire::GetResponseToProto(*status, *request);
+                    if (shown.ok()) *response = *std::move(shown);
+                    reactor->Finish(wire::StatusToGrpc(shown.status()));
+                  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ConnectorService::ListConnectors(
+    grpc::CallbackServerContext* context,
+    const v1::ListConnectorsRequest* request,
+    v1::ListConnectorsResponse* response) {
+  *response = PageOf(dispatcher_.Statuses(), *request);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ConnectorService::DeleteConnector(
+    grpc::CallbackServerContext* context,
+    const v1::DeleteConnectorRequest* request,
+    v1::DeleteConnectorResponse* response) {
+  return Unary(
+      context, wire::FromProto(*request),
+      [&](wire::Command<core::DisconnectRequest> command, UnaryDone done) {
+        positions_.Forget(command.header.ref.instance);
+        dispatcher_.Delete(
+            std::move(command.header), command.request,
+            [response, done = std::move(done)](
+                absl::StatusOr<core::DisconnectReply> reply) mutable {
+              if (reply.ok()) *response = wire::DeleteToProto(*reply);
+              done(reply.status());
+            });
+      });
+}
+
+}  // namespace penstock::server

@@ -1,0 +1,66 @@
+// ConnectorService: lifecycle and discovery.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <grpcpp/support/server_callback.h>
+
+#include "proto/penstock/v1/connector.grpc.pb.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/rpc/position_cache.h"
+
+namespace penstock::server {
+
+// What ListConnectorTypes says of this process.
+struct WorkerIdentity {
+  std::string version;
+  // Drawn at start; another one means that the process was restarted.
+  std::string run_id;
+};
+
+// Translates and forwards; it decides nothing. DescribeConnectorType,
+// UpdateConnector and ExecuteCommand answer UNIMPLEMENTED: the comments of
+// spec.proto describe, a change is made by opening with another specification,
+// and no connector type has commands.
+//
+// Owner:   the app; outlives the gRPC server. Threads: thread-safe.
+class ConnectorService final : public v1::ConnectorService::CallbackService {
+ public:
+  ConnectorService(Dispatcher& dispatcher, PositionCache& positions,
+                   WorkerIdentity identity)
+      : dispatcher_(dispatcher),
+        positions_(positions),
+        identity_(std::move(identity)) {}
+
+  grpc::ServerUnaryReactor* ListConnectorTypes(
+      grpc::CallbackServerContext* context,
+      const v1::ListConnectorTypesRequest* request,
+      v1::ListConnectorTypesResponse* response) override;
+  grpc::ServerUnaryReactor* ValidateConnector(
+      grpc::CallbackServerContext* context,
+      const v1::ValidateConnectorRequest* request,
+      v1::ValidateConnectorResponse* response) override;
+  grpc::ServerReadReactor<v1::OpenConnectorRequest>* OpenConnector(
+      grpc::CallbackServerContext* context,
+      v1::OpenConnectorResponse* response) override;
+  grpc::ServerUnaryReactor* GetConnector(
+      grpc::CallbackServerContext* context,
+      const v1::GetConnectorRequest* request,
+      v1::GetConnectorResponse* response) override;
+  grpc::ServerUnaryReactor* ListConnectors(
+      grpc::CallbackServerContext* context,
+      const v1::ListConnectorsRequest* request,
+      v1::ListConnectorsResponse* response) override;
+  grpc::ServerUnaryReactor* DeleteConnector(
+      grpc::CallbackServerContext* context,
+      const v1::DeleteConnectorRequest* request,
+      v1::DeleteConnectorResponse* response) override;
+
+ private:
+  Dispatcher& dispatcher_;
+  PositionCache& positions_;
+  const WorkerIdentity identity_;
+};
+
+}  // namespace penstock::server

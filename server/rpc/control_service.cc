@@ -1,0 +1,242 @@
+#include "server/rpc/control_service.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include "core/base/error.h"
+#include "proto/wire/requests.h"
+#include "proto/wire/status.h"
+#include "proto/wire/step.h"
+#include "server/rpc/fragment_writer.h"
+#include "server/rpc/unary.h"
+
+namespace penstock::server {
+namespace {
+
+// Longest time a Drain asked over RPC may take when it names none.
+constexpr absl::Duration kDrainDefault = absl::Seconds(25);
+
+// Takes a ReplayStart, then fragments until the data is whole, then replays.
+// Owner: itself, from creation to OnDone. One read in flight.
+class ReplayReactor final : public grpc::ServerReadReactor<v1::ReplayRequest> {
+ public:
+  ReplayReactor(Dispatcher& dispatcher, v1::ReplayResponse& response)
+      : dispatcher_(dispatcher), response_(response) {
+    StartRead(&message_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Fail("the stream ended before all of the replay data");
+    if (message_.has_start()) return OnStart();
+    if (!message_.has_data() || !assembler_.has_value()) {
+      return Fail(
+          "a replay is `start`, then `data` if the journaled result "
+          "names some");
+    }
+    if (const absl::Status added = assembler_->Add(message_.data());
+        !added.ok()) {
+      return Finish(wire::StatusToGrpc(added));
+    }
+    if (!assembler_->complete()) return StartRead(&message_);
+    auto data = std::move(*assembler_).Finish();
+    if (!data.ok()) return Finish(wire::StatusToGrpc(data.status()));
+    Run(wire::WithReplayData(std::move(decoded_.step), *std::move(data)));
+  }
+  void OnCancel() override {}  // The replay goes on; asking again joins it.
+  void OnDone() override { delete this; }
+
+ private:
+  void OnStart() {
+    if (started_) return Fail("`start` came twice");
+    started_ = true;
+    auto decoded = wire::FromProto(message_.start());
+    if (!decoded.ok()) return Finish(wire::StatusToGrpc(decoded.status()));
+    decoded_ = *std::move(decoded);
+    if (!decoded_.step.replay_data.has_value()) {
+      return Run(std::move(decoded_.step.result));
+    }
+    assembler_.emplace(*decoded_.step.replay_data);
+    StartRead(&message_);
+  }
+
+  void Run(core::StepResult result) {
+    dispatcher_.Replay(
+        std::move(decoded_.header),
+        core::ReplayRequest{.result = std::move(result),
+                            .previous_steps = decoded_.previous_steps},
+        [this](absl::StatusOr<core::ReplayReply> reply) {
+          if (reply.ok()) response_ = wire::ToProto(*reply);
+          Finish(wire::StatusToGrpc(reply.status()));
+        });
+  }
+
+  void Fail(absl::string_view what) {
+    Finish(wire::StatusToGrpc(
+        core::MakeError(core::Reason::INVALID_REQUEST,
+                        absl::StrCat("reading a Replay stream: ", what))));
+  }
+
+  Dispatcher& dispatcher_;
+  v1::ReplayResponse& response_;
+  v1::ReplayRequest message_;
+  bool started_ = false;
+  wire::DecodedReplay decoded_;
+  std::optional<wire::FragmentAssembler> assembler_;
+};
+
+// What a ReadStepPart asks for.
+absl::StatusOr<std::string> PartOf(Dispatcher& dispatcher,
+                                   PositionCache& positions,
+                                   const v1::ReadStepPartRequest& request) {
+  const std::string& name = request.connector().connector();
+  const auto connector = dispatcher.Find(name);
+  if (connector == nullptr ||
+      connector->instance() != request.connector().instance()) {
+    return core::MakeError(core::Reason::INSTANCE_MISMATCH,
+                           absl::StrCat("reading a part of step ",
+                                        request.step(), " of connector '", name,
+                                        "': that instance is not open here"));
+  }
+  if (request.part() == v1::STEP_PART_BASE_POSITION) {
+    if (auto position = positions.Get(connector->instance())) {
+      return *std::move(position);
+    }
+  } else if (const auto result = connector->Retained(request.step())) {
+    if (request.part() == v1::STEP_PART_REPLAY_DATA) {
+      const auto* replay =
+          std::get_if<core::Resume::Replay>(&result->resume.kind());
+      if (replay != nullptr) return replay->replay;
+    } else if (request.part() == v1::STEP_PART_FULL_POSITION) {
+      if (auto seek = result->resume.seek()) return std::string(*seek);
+    }
+  }
+  return core::MakeError(
+      core::Reason::STEP_RELEASED,
+      absl::StrCat("reading a part of step ", request.step(), " of connector '",
+                   name,
+                   "': it is not retained any more, or has no such part"));
+}
+
+}  // namespace
+
+grpc::ServerReadReactor<v1::ReplayRequest>* ControlService::Replay(
+    grpc::CallbackServerContext* /*context*/, v1::ReplayResponse* response) {
+  return new ReplayReactor(dispatcher_, *response);
+}
+
+grpc::ServerUnaryReactor* ControlService::Extend(
+    grpc::CallbackServerContext* context, const v1::ExtendRequest* request,
+    v1::ExtendResponse* response) {
+  return Unary(context, wire::FromProto(*request),
+               [&](core::CommandHeader header, UnaryDone done) {
+                 response->set_state(v1::CONNECTOR_STATE_RUNNING);
+                 dispatcher_.Extend(std::move(header), std::move(done));
+               });
+}
+
+grpc::ServerUnaryReactor* ControlService::Pause(
+    grpc::CallbackServerContext* context, const v1::PauseRequest* request,
+    v1::PauseResponse* response) {
+  return Unary(context, wire::FromProto(*request),
+               [&](core::CommandHeader header, UnaryDone done) {
+                 response->set_state(v1::CONNECTOR_STATE_PAUSED);
+                 dispatcher_.Pause(std::move(header), std::move(done));
+               });
+}
+
+grpc::ServerUnaryReactor* ControlService::Queue(
+    grpc::CallbackServerContext* context, const v1::QueueRequest* request,
+    v1::QueueResponse* response) {
+  return Unary(context, wire::FromProto(*request),
+               [&](wire::Command<core::QueueRequest> command, UnaryDone done) {
+                 dispatcher_.Queue(
+                     std::move(command.header), command.request,
+                     Answer<core::QueueReply>(response, std::move(done)));
+               });
+}
+
+grpc::ServerWriteReactor<v1::ReadStepPartResponse>*
+ControlService::ReadStepPart(grpc::CallbackServerContext* /*context*/,
+                             const v1::ReadStepPartRequest* request) {
+  return new FragmentWriter(PartOf(dispatcher_, positions_, *request),
+                            request->offset());
+}
+
+grpc::ServerUnaryReactor* ControlService::Release(
+    grpc::CallbackServerContext* context, const v1::ReleaseRequest* request,
+    v1::ReleaseResponse* response) {
+  return Unary(context, wire::FromProto(*request),
+               [&](core::CommandHeader header, UnaryDone done) {
+                 response->set_released_steps(*header.released_steps);
+                 dispatcher_.Release(std::move(header), std::move(done));
+               });
+}
+
+grpc::ServerUnaryReactor* ControlService::PrepareCheckpoint(
+    grpc::CallbackServerContext* context,
+    const v1::PrepareCheckpointRequest* request,
+    v1::PrepareCheckpointResponse* response) {
+  return Unary(
+      context, wire::FromProto(*request),
+      [&](wire::Command<core::PrepareCheckpointRequest> command,
+          UnaryDone done) {
+        dispatcher_.PrepareCheckpoint(
+            std::move(command.header), command.request,
+            Answer<core::PrepareCheckpointReply>(response, std::move(done)));
+      });
+}
+
+grpc::ServerUnaryReactor* ControlService::CommitCheckpoint(
+    grpc::CallbackServerContext* context,
+    const v1::CommitCheckpointRequest* request,
+    v1::CommitCheckpointResponse* response) {
+  return Unary(context, wire::FromProto(*request),
+               [&](wire::Command<core::CommitCheckpointRequest> command,
+                   UnaryDone done) {
+                 response->set_checkpointed_steps(command.request.steps);
+                 positions_.Forget(command.header.ref.instance);
+                 dispatcher_.CommitCheckpoint(std::move(command.header),
+                                              command.request, std::move(done));
+               });
+}
+
+grpc::ServerUnaryReactor* ControlService::Disconnect(
+    grpc::CallbackServerContext* context, const v1::DisconnectRequest* request,
+    v1::DisconnectResponse* response) {
+  return Unary(
+      context, wire::FromProto(*request),
+      [&](wire::Command<core::DisconnectRequest> command, UnaryDone done) {
+        dispatcher_.Disconnect(
+            std::move(command.header), command.request,
+            Answer<core::DisconnectReply>(response, std::move(done)));
+      });
+}
+
+grpc::ServerUnaryReactor* ControlService::Drain(
+    grpc::CallbackServerContext* context, const v1::DrainRequest* request,
+    v1::DrainResponse* response) {
+  return Unary(
+      context, wire::FromProto(*request),
+      [&](wire::DecodedDrain drain, UnaryDone done) {
+        if (drain.header.has_value()) {
+          return done(core::MakeError(
+              core::Reason::UNSUPPORTED,
+              "draining one connector: only a whole worker can be drained; "
+              "leave `connector` out, or pause and disconnect it"));
+        }
+        dispatcher_.Drain(
+            drain.deadline.value_or(kDrainDefault),
+            [response, done = std::move(done)](
+                std::vector<core::DisconnectReply> replies) mutable {
+              *response = wire::ToProto(replies);
+              done(absl::OkStatus());
+            });
+      });
+}
+
+}  // namespace penstock::server

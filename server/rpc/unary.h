@@ -1,0 +1,44 @@
+// A unary call: decode, hand over, answer.
+#pragma once
+
+#include <utility>
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "proto/wire/requests.h"
+#include "proto/wire/status.h"
+
+namespace penstock::server {
+
+using UnaryDone = absl::AnyInvocable<void(absl::Status)>;
+
+// Calls `run(decoded, done)`; `done` finishes the call. The response stays
+// valid until then, also if the client has gone: what was begun goes on.
+template <typename Decoded, typename Run>
+grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context,
+                                absl::StatusOr<Decoded> decoded, Run run) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (!decoded.ok()) {
+    reactor->Finish(wire::StatusToGrpc(decoded.status()));
+    return reactor;
+  }
+  run(*std::move(decoded), UnaryDone([reactor](absl::Status status) {
+    reactor->Finish(wire::StatusToGrpc(status));
+  }));
+  return reactor;
+}
+
+// A callback that writes a reply into `response`, then finishes.
+template <typename Reply, typename Response>
+auto Answer(Response* response, UnaryDone done) {
+  return
+      [response, done = std::move(done)](absl::StatusOr<Reply> reply) mutable {
+        if (reply.ok()) *response = wire::ToProto(*reply);
+        done(reply.status());
+      };
+}
+
+}  // namespace penstock::server
