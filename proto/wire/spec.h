@@ -9,6 +9,7 @@
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
+#include <cstdint>
 #include <string>
 
 namespace penstock::v1 {
@@ -16,6 +17,9 @@ class ConnectorSpec;
 }  // namespace penstock::v1
 
 namespace penstock::wire {
+
+// Version of every format, encoder and router there is so far.
+inline constexpr uint32_t kComponentVersion = 1;
 
 // Checks `spec` and writes every default out. Fields that the core has no
 // counterpart for are kUnsupportedField where they ask for anything but the

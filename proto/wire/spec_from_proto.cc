@@ -1,0 +1,316 @@
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/components.h"
+#include "proto/wire/enums.h"
+#include "proto/wire/names.h"
+#include "proto/wire/proto_time.h"
+#include "proto/wire/spec.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace penstock::wire {
+namespace {
+
+constexpr uint64_t kKiB = uint64_t{1} << 10;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr uint32_t kShardsMax = 1024;
+// Saturates far above what any machine has, so that sums do not wrap.
+constexpr uint64_t kBytesMax = uint64_t{1} << 56;
+
+// Reads the fields of one message, named below `path`.
+// Lifetime: `violations` outlives it.
+class FieldReader {
+ public:
+  FieldReader(std::string path, Violations& violations)
+      : path_(std::move(path)), violations_(violations) {}
+
+  // Each `given`: the field's value, nullopt if the message has none; returns
+  // what holds.
+  uint64_t Number(absl::string_view name, std::optional<uint64_t> given,
+                  uint64_t by_default, uint64_t min, uint64_t max) {
+    if (!given.has_value()) return by_default;
+    if (*given >= min && *given <= max) return *given;
+    const std::string range = max == kBytesMax || max == UINT64_MAX
+                                  ? absl::StrCat("at least ", min)
+                                  : absl::StrCat("from ", min, " to ", max);
+    Add(name, absl::StrCat("is ", *given, ", must be ", range), kOutOfRange);
+    return by_default;
+  }
+
+  absl::Duration Time(absl::string_view name,
+                      std::optional<google::protobuf::Duration> given,
+                      absl::Duration by_default) {
+    if (!given.has_value()) return by_default;
+    const std::optional<absl::Duration> value = DurationFromProto(*given);
+    if (value.has_value() && *value >= absl::ZeroDuration()) return *value;
+    Add(name, "must be a time span that is not negative", kOutOfRange);
+    return by_default;
+  }
+
+  // A field that this version has only the default of.
+  template <typename T>
+  void OnlyDefault(absl::string_view name, const std::optional<T>& given,
+                   const T& by_default) {
+    if (!given.has_value() || *given == by_default) return;
+    Add(name, "cannot be changed in this version; leave it out",
+        kUnsupportedField);
+  }
+
+  void Add(absl::string_view name, std::string description,
+           absl::string_view reason) {
+    violations_.Add(Path(name), std::move(description), reason);
+  }
+  std::string Path(absl::string_view name) const {
+    return JoinPath(path_, name);
+  }
+  Violations& violations() { return violations_; }
+
+ private:
+  const std::string path_;
+  Violations& violations_;
+};
+
+// The optional field `name` of `message`.
+#define PENSTOCK_GIVEN(message, name) \
+  ((message).has_##name() ? std::optional((message).name()) : std::nullopt)
+
+void ReadSizes(const v1::Limits& from, FieldReader& fields,
+               core::ConnectorLimits& to) {
+  to.record_bytes_max =
+      fields.Number("record_bytes_max", PENSTOCK_GIVEN(from, record_bytes_max),
+                    to.record_bytes_max, 1, 256 * kMiB);
+  to.block_bytes =
+      fields.Number("block_bytes", PENSTOCK_GIVEN(from, block_bytes),
+                    to.block_bytes, 4 * kKiB, 64 * kMiB);
+  to.queued_bytes_max = fields.Number(
+      "queued_bytes_max", PENSTOCK_GIVEN(from, queued_bytes_max),
+      std::max(to.queued_bytes_max, to.block_bytes), to.block_bytes, kBytesMax);
+  to.chunk_bytes =
+      fields.Number("chunk_bytes_max", PENSTOCK_GIVEN(from, chunk_bytes_max),
+                    to.chunk_bytes, kKiB, 16 * kMiB);
+  to.inflight_bytes_max = fields.Number(
+      "in_flight_bytes_max", PENSTOCK_GIVEN(from, in_flight_bytes_max),
+      to.inflight_bytes_max, kKiB, kBytesMax);
+  to.retained_bytes_max = fields.Number(
+      "retained_bytes_max", PENSTOCK_GIVEN(from, retained_bytes_max),
+      to.retained_bytes_max, kKiB, kBytesMax);
+}
+
+// Requires: ReadSizes came before.
+void ReadSteps(const v1::Limits& from, FieldReader& fields,
+               core::ConnectorLimits& to) {
+  const uint64_t quarter = to.inflight_bytes_max / 4;
+  to.step_bytes_max =
+      fields.Number("step_bytes_max", PENSTOCK_GIVEN(from, step_bytes_max),
+                    std::min(to.step_bytes_max, quarter), 1, quarter);
+  to.step_bytes =
+      fields.Number("step_bytes", PENSTOCK_GIVEN(from, step_bytes),
+                    std::min(to.step_bytes, to.step_bytes_max), 1, kBytesMax);
+  to.step_linger = fields.Time("step_linger", PENSTOCK_GIVEN(from, step_linger),
+                               to.step_linger);
+  to.step_records_max =
+      fields.Number("step_records_max", PENSTOCK_GIVEN(from, step_records_max),
+                    to.step_records_max, 1, UINT64_MAX);
+  to.steps_outstanding_max = static_cast<uint32_t>(fields.Number(
+      "steps_outstanding_max", PENSTOCK_GIVEN(from, steps_outstanding_max),
+      to.steps_outstanding_max, 1, UINT32_MAX));
+}
+
+// The low mark leaves room for all shards' queues, twice.
+// Requires: ReadSizes came before.
+void ReadMarks(const v1::Limits& from, uint32_t shards, FieldReader& fields,
+               core::ConnectorLimits& to) {
+  if (from.has_in_flight_low_mark()) {
+    to.inflight_low = from.in_flight_low_mark();
+  }
+  if (from.has_in_flight_high_mark()) {
+    to.inflight_high = from.in_flight_high_mark();
+  }
+  // Written so that NaN is refused, too.
+  if (!(to.inflight_low > 0 && to.inflight_low < 1)) {
+    fields.Add("in_flight_low_mark", "must be above 0 and below 1",
+               kOutOfRange);
+    return;
+  }
+  if (!(to.inflight_high > to.inflight_low && to.inflight_high <= 1)) {
+    fields.Add("in_flight_high_mark",
+               "must be above in_flight_low_mark and at most 1", kOutOfRange);
+    return;
+  }
+  const auto low_bytes = static_cast<uint64_t>(
+      to.inflight_low * static_cast<double>(to.inflight_bytes_max));
+  const uint64_t allowed = low_bytes / (2 * uint64_t{shards} * to.chunk_bytes);
+  if (allowed == 0) {
+    fields.Add(
+        "in_flight_bytes_max",
+        absl::StrCat("its low mark is ", low_bytes, " bytes; ", shards,
+                     " shards with chunks of ", to.chunk_bytes,
+                     " need at least ", 2 * uint64_t{shards} * to.chunk_bytes),
+        kContradiction);
+    return;
+  }
+  to.shard_queue_chunks = static_cast<uint32_t>(fields.Number(
+      "shard_queue_chunks_max", PENSTOCK_GIVEN(from, shard_queue_chunks_max),
+      std::min<uint64_t>(to.shard_queue_chunks, allowed), 1,
+      std::min<uint64_t>(allowed, UINT32_MAX)));
+}
+
+void ReadMemory(const v1::Limits& from, FieldReader& fields,
+                core::ConnectorLimits& to) {
+  const uint64_t needed =
+      to.queued_bytes_max + to.inflight_bytes_max + to.retained_bytes_max;
+  to.memory_max =
+      fields.Number("memory_max", PENSTOCK_GIVEN(from, memory_max),
+                    std::max(to.memory_max, needed), needed, 4 * kBytesMax);
+}
+
+core::ConnectorLimits ReadLimits(const v1::Limits& from, uint32_t shards,
+                                 FieldReader fields) {
+  core::ConnectorLimits to;
+  ReadSizes(from, fields, to);
+  ReadSteps(from, fields, to);
+  ReadMarks(from, shards, fields, to);
+  ReadMemory(from, fields, to);
+
+  const absl::Duration none = absl::ZeroDuration();
+  const auto time = [&](absl::string_view name, const auto& given,
+                        absl::Duration by_default) {
+    std::optional<absl::Duration> value;
+    if (given.has_value()) value = fields.Time(name, given, none);
+    fields.OnlyDefault(name, value, by_default);
+  };
+  time("chunk_age_max", PENSTOCK_GIVEN(from, chunk_age_max),
+       absl::Milliseconds(200));
+  time("transaction_max", PENSTOCK_GIVEN(from, transaction_max),
+       absl::Minutes(5));
+  time("stalled_after", PENSTOCK_GIVEN(from, stalled_after), absl::Minutes(1));
+  fields.OnlyDefault<uint64_t>("step_result_bytes_max",
+                               PENSTOCK_GIVEN(from, step_result_bytes_max),
+                               256 * kKiB);
+  fields.OnlyDefault<uint64_t>(
+      "journal_bytes_max", PENSTOCK_GIVEN(from, journal_bytes_max), 4 * kGiB);
+  fields.OnlyDefault<uint64_t>("journal_rows_max",
+                               PENSTOCK_GIVEN(from, journal_rows_max), 100'000);
+  fields.OnlyDefault<uint32_t>("watch_events_max",
+                               PENSTOCK_GIVEN(from, watch_events_max), 1024);
+  fields.OnlyDefault<uint64_t>("watch_bytes_max",
+                               PENSTOCK_GIVEN(from, watch_bytes_max), kMiB);
+  return to;
+}
+
+core::BadRecordPolicy ReadPolicy(absl::string_view name,
+                                 std::optional<v1::BadRecordPolicy> given,
+                                 FieldReader& fields) {
+  if (!given.has_value()) return core::BadRecordPolicy::kSkip;
+  if (const auto policy = FromProto(*given)) return *policy;
+  fields.Add(name, absl::StrCat("is ", *given, ", must be SKIP or FAIL"),
+             *given == 0 ? kUnspecified : kUnknownValue);
+  return core::BadRecordPolicy::kSkip;
+}
+
+std::optional<core::FtModel> ReadLevel(const v1::ConnectorSpec& spec,
+                                       FieldReader& fields) {
+  if (!spec.has_level()) return core::FtModel::kExactlyOnce;
+  const DecodedLevel level = LevelFromProto(spec.level());
+  if (!level.ok) {
+    fields.Add("level",
+               absl::StrCat("is ", spec.level(),
+                            ", must be NONE, AT_LEAST_ONCE or EXACTLY_ONCE"),
+               spec.level() == 0 ? kUnspecified : kUnknownValue);
+  }
+  return level.level;
+}
+
+void ReadVersions(const v1::ComponentVersions& from, FieldReader fields) {
+  const auto check = [&fields](absl::string_view name, uint32_t version) {
+    if (version <= kComponentVersion) return;
+    fields.Add(name,
+               absl::StrCat("is ", version, ", the newest known is ",
+                            kComponentVersion),
+               kUnsupportedField);
+  };
+  check("format", from.format());
+  check("encoder", from.encoder());
+  check("route", from.route());
+}
+
+void ReadComponents(const v1::ConnectorSpec& from, FieldReader& fields,
+                    core::ConnectorSpec& to) {
+  to.source = SourceFromProto(from.source(), to.limits, fields.Path("source"),
+                              fields.violations());
+  to.format = FormatFromProto(from.format(), to.limits, fields.Path("format"),
+                              fields.violations());
+  if (from.has_route()) {
+    to.route =
+        RouteFromProto(from.route(), fields.Path("route"), fields.violations());
+  } else if (to.format != nullptr) {
+    to.route = DefaultRoute(*to.format);
+  }
+  to.sink = SinkFromProto(from.sink(), to.limits, fields.Path("sink"),
+                          fields.violations());
+}
+
+}  // namespace
+
+core::ConnectorSpec SpecFromProto(const v1::ConnectorSpec& spec,
+                                  absl::string_view path,
+                                  Violations& violations) {
+  AddUnknownFields(spec, path, violations);
+  FieldReader fields(std::string(path), violations);
+  core::ConnectorSpec result;
+  if (spec.name().empty()) {
+    fields.Add("name", "is missing", kRequired);
+  } else if (!IsName(spec.name())) {
+    fields.Add("name", std::string(kNameForm), kMalformed);
+  }
+  result.name = spec.name();
+  result.shards = static_cast<uint32_t>(
+      fields.Number("shards", PENSTOCK_GIVEN(spec, shards), 1, 1, kShardsMax));
+  result.level = ReadLevel(spec, fields);
+  result.allow_lower = spec.allow_lower();
+  result.on_parse_error = ReadPolicy(
+      "on_parse_error", PENSTOCK_GIVEN(spec, on_parse_error), fields);
+  result.on_encode_error = ReadPolicy(
+      "on_encode_error", PENSTOCK_GIVEN(spec, on_encode_error), fields);
+  result.limits = ReadLimits(spec.limits(), result.shards,
+                             FieldReader(fields.Path("limits"), violations));
+  ReadComponents(spec, fields, result);
+  if (spec.has_orphan_timeout()) {
+    fields.Add("orphan_timeout",
+               "is not supported in this version; leave it out",
+               kUnsupportedField);
+  }
+  ReadVersions(spec.versions(),
+               FieldReader(fields.Path("versions"), violations));
+  return result;
+}
+
+absl::StatusOr<core::ConnectorSpec> SpecFromProto(const v1::ConnectorSpec& spec,
+                                                  absl::string_view path) {
+  Violations violations;
+  core::ConnectorSpec result = SpecFromProto(spec, path, violations);
+  RETURN_IF_ERROR(violations.ToStatus(core::Reason::INVALID_CONFIG));
+  return result;
+}
+
+absl::StatusOr<core::ConnectorSpec> SpecFromBytes(
+    absl::string_view spec_bytes) {
+  v1::ConnectorSpec spec;
+  if (!spec.ParseFromArray(spec_bytes.data(),
+                           static_cast<int>(spec_bytes.size()))) {
+    return core::MakeError(core::Reason::STATE_DAMAGED,
+                           "stored bytes are no connector specification");
+  }
+  return SpecFromProto(spec);
+}
+
+}  // namespace penstock::wire

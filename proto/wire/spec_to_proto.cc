@@ -1,0 +1,69 @@
+#include "core/base/byte_order.h"
+#include "core/base/check.h"
+#include "core/base/checksum.h"
+#include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/components.h"
+#include "proto/wire/enums.h"
+#include "proto/wire/proto_time.h"
+#include "proto/wire/spec.h"
+
+#include <cstdint>
+
+namespace penstock::wire {
+namespace {
+
+v1::Limits LimitsToProto(const core::ConnectorLimits& limits) {
+  v1::Limits to;
+  to.set_record_bytes_max(limits.record_bytes_max);
+  to.set_block_bytes(limits.block_bytes);
+  to.set_queued_bytes_max(limits.queued_bytes_max);
+  to.set_chunk_bytes_max(limits.chunk_bytes);
+  to.set_shard_queue_chunks_max(limits.shard_queue_chunks);
+  to.set_in_flight_bytes_max(limits.inflight_bytes_max);
+  to.set_in_flight_high_mark(limits.inflight_high);
+  to.set_in_flight_low_mark(limits.inflight_low);
+  to.set_step_bytes(limits.step_bytes);
+  *to.mutable_step_linger() = DurationToProto(limits.step_linger);
+  to.set_step_bytes_max(limits.step_bytes_max);
+  to.set_steps_outstanding_max(limits.steps_outstanding_max);
+  to.set_retained_bytes_max(limits.retained_bytes_max);
+  to.set_memory_max(limits.memory_max);
+  if (limits.step_records_max != UINT64_MAX) {
+    to.set_step_records_max(limits.step_records_max);
+  }
+  return to;
+}
+
+}  // namespace
+
+v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
+  v1::ConnectorSpec to;
+  to.set_name(spec.name);
+  *to.mutable_source() = SourceToProto(*spec.source);
+  *to.mutable_format() = FormatToProto(*spec.format);
+  *to.mutable_route() = RouteToProto(*spec.route);
+  *to.mutable_sink() = SinkToProto(*spec.sink);
+  to.set_shards(spec.shards);
+  to.set_level(LevelToProto(spec.level));
+  to.set_allow_lower(spec.allow_lower);
+  to.set_on_parse_error(ToProto(spec.on_parse_error));
+  to.set_on_encode_error(ToProto(spec.on_encode_error));
+  *to.mutable_limits() = LimitsToProto(spec.limits);
+  to.mutable_versions()->set_format(kComponentVersion);
+  to.mutable_versions()->set_encoder(kComponentVersion);
+  to.mutable_versions()->set_route(kComponentVersion);
+  return to;
+}
+
+std::string SpecToBytes(const core::ConnectorSpec& spec) {
+  // There is no map in it, so that equal specs have equal bytes.
+  return SpecToProto(spec).SerializeAsString();
+}
+
+std::string SpecHash(absl::string_view spec_bytes) {
+  std::string result;
+  core::AppendLe64(core::Checksum64(spec_bytes), result);
+  return result;
+}
+
+}  // namespace penstock::wire
