@@ -21,6 +21,15 @@ PROTOCOL = VALUES + (
     "core/connector/requests.h",
     "core/connector/state_machine.h",
 )
+# What sources, formats, routers and sinks are configured with.
+CONFIGURATIONS = (
+    "core/connector/route_config.h",
+    "core/format/ndjson/config.h",
+    "core/format/raw/config.h",
+    "core/sinks/file/config.h",
+    "core/sinks/null/config.h",
+    "core/sources/file/config.h",
+)
 
 # Directory -> directories it may include, besides itself. The longest matching
 # directory rules. A name in the list is a file, or covers what lies below it.
@@ -34,14 +43,15 @@ MAY_INCLUDE = {
     "core/connector": CORE,
     "core/sources/*": EXTENSION,
     "core/sinks/*": EXTENSION,
-    "proto/wire": PROTOCOL + ("proto/penstock",),
+    "proto/wire": PROTOCOL + CONFIGURATIONS + ("proto/penstock",),
     "server/dispatch": ANY_CORE + ("proto/wire", "proto/penstock"),
     "server": ANY_CORE + ("proto/wire", "proto/penstock"),
     "client/controller": PROTOCOL + ("client", "proto/wire", "proto/penstock"),
     "client/cli": ANY_CORE + ("client", "proto/wire", "proto/penstock"),
     "client": PROTOCOL + ("proto/wire", "proto/penstock"),
-    "tests/support": ANY_CORE,
-    "tests/contract": ANY_CORE + ("tests/support",),
+    "tests/support": ANY_CORE + ("client/controller/state_store.h",),
+    "tests/contract": ANY_CORE
+    + ("client/controller", "tests/support"),
     "tests/core": ANY_CORE + ("tests/support", "tests/contract"),
     "tests": ANY_CORE + ("proto", "server", "client", "tests"),
 }
