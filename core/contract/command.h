@@ -13,8 +13,8 @@ namespace penstock::core {
 // `metadata` (seek JSON, byte for byte as `Extended` reported it) and `data`
 // (MessagePack, nil if the source re-reads), then report `Replayed`.
 struct ReplayCommand {
-  std::string metadata;
-  std::string data;
+  std::string metadata = {};
+  std::string data = {};
 };
 
 // Ours: move to the end of the step described by `metadata` without reading

@@ -39,6 +39,9 @@ struct Fragment {
   int64_t offset = 0;
   // The last record may lack its delimiter: the input ended.
   bool is_last = false;
+  // The beginning of one record that is longer than the parser's
+  // RecordBytesMax(); the rest is left out.
+  bool is_cut = false;
 };
 
 struct ParseResult {
@@ -55,6 +58,9 @@ struct ParseResult {
 // Threads: confined to one thread at a time. State: record and line numbers.
 class Parser {
  public:
+  // Most bytes that a format puts around a record: line ends, marks.
+  static constexpr size_t kFramingBytesMax = 16;
+
   virtual ~Parser() = default;
   // Every record of the fragment is in the batch or in the errors.
   // Errors: bad records are data; there is no other failure.
@@ -65,9 +71,9 @@ class Parser {
   // Sets the 1-based number of the next record and line (after a seek).
   virtual void SetPosition(uint64_t record_number, uint64_t line) = 0;
   // Longest record in bytes, delimiter not counted. A source that finds no
-  // boundary in RecordBytesMax() + 2 bytes (a delimiter has at most two) gives
-  // Parse just these, as a fragment with `is_last`, and goes on behind the next
-  // boundary: the parser makes one error of them.
+  // boundary in RecordBytesMax() + kFramingBytesMax bytes gives Parse just
+  // these, as a fragment with `is_cut`, and goes on behind the next boundary:
+  // the parser makes one error of them.
   virtual size_t RecordBytesMax() const { return size_t{16} << 20; }
 };
 
