@@ -1,0 +1,34 @@
+#include "core/format/line_encoder.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/error.h"
+
+namespace penstock::core {
+
+absl::Status LineEncoder::Encode(const Record& record, FrameBuffer& out) {
+  if (!record.value.has_value()) {
+    return MakeError(Reason::UNSUPPORTED,
+                     "encode a record as a line: its value is null, and lines "
+                     "have no form for that; choose a format that does");
+  }
+  const absl::string_view value = *record.value;
+  const void* const newline =
+      value.empty() ? nullptr : std::memchr(value.data(), '\n', value.size());
+  if (newline != nullptr) {
+    return MakeError(
+        Reason::MALFORMED_FRAME,
+        absl::StrCat("encode a record as a line: its value has a line end at "
+                     "byte ",
+                     static_cast<const char*>(newline) - value.data(),
+                     "; choose a format that quotes it"));
+  }
+  char* const row = out.Reserve(value.size() + 1);
+  if (!value.empty()) std::memcpy(row, value.data(), value.size());
+  row[value.size()] = '\n';
+  out.Commit(value.size() + 1);
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::core

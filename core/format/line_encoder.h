@@ -1,0 +1,28 @@
+// Rows that are lines: the encoder of the formats raw and ndjson.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "core/contract/row_encoder.h"
+
+namespace penstock::core {
+
+// A row is the record's value as it stands, then LF. Holds nothing.
+class LineEncoder final : public RowEncoder {
+ public:
+  // Errors: UNSUPPORTED for a null value (a deletion has no line);
+  // MALFORMED_FRAME for a value with an LF in it: a reader would find two rows.
+  // `out` is then untouched.
+  absl::Status Encode(const Record& record, FrameBuffer& out) override;
+  // Exact for records without keys.
+  size_t EstimateBytes(size_t records, size_t payload_bytes) const override {
+    return records + payload_bytes;
+  }
+  std::unique_ptr<RowEncoder> Clone() const override {
+    return std::make_unique<LineEncoder>();
+  }
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,43 @@
+#include "core/format/ndjson/key_path.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/error.h"
+#include "core/format/ndjson/json_token.h"
+
+namespace penstock::core {
+
+absl::StatusOr<KeyPath> KeyPath::Parse(absl::string_view text) {
+  std::vector<std::string> names = absl::StrSplit(text, '.');
+  if (std::any_of(names.begin(), names.end(),
+                  [](const std::string& name) { return name.empty(); })) {
+    return MakeError(
+        Reason::INVALID_CONFIG,
+        absl::StrCat("format ndjson: key \"", text,
+                     "\" has an empty member name; write names separated by "
+                     "single dots, as in user.id"),
+        {{"field", "key"}});
+  }
+  return KeyPath(std::move(names));
+}
+
+bool KeyPath::UnescapedIs(absl::string_view raw, absl::string_view name) {
+  return HasBackslash(raw) && JsonUnescape(raw) == name;
+}
+
+KeyToken KeyToken::Of(absl::string_view scalar, uint32_t begin) {
+  if (scalar.front() == 'n') return {};
+  const auto size = static_cast<uint32_t>(scalar.size());
+  if (scalar.front() != '"') {
+    return {.found = true, .begin = begin, .size = size};
+  }
+  return {.found = true,
+          .is_escaped = scalar.find('\\') != absl::string_view::npos,
+          .begin = begin + 1,
+          .size = size - 2};
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,71 @@
+// The format "ndjson": one JSON value a line, fully validated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "core/contract/parser.h"
+#include "core/contract/row_encoder.h"
+#include "core/format/line_cursor.h"
+#include "core/format/ndjson/config.h"
+#include "core/format/ndjson/key_path.h"
+#include "core/format/ndjson/structural_walker.h"
+#include "core/record/record_batch_builder.h"
+
+namespace penstock::core {
+
+// The record is the line as it stands, without its line end (LF, or CR LF).
+// Lines of nothing but white space are passed over; they count as lines, not as
+// records. One UTF-8 byte order mark at source offset 0 is passed over, too.
+// Bad records: those with a JsonFault, tags "syntax", "trailing_data",
+// "invalid_utf8", "invalid_unicode", "out_of_range", "too_deep", and those too
+// long, "record_too_large".
+//
+// Bound: StructuralWalker's, once something was parsed.
+class NdjsonParser final : public Parser {
+ public:
+  // `key`: where the records' keys are; nullopt: they have none.
+  // Requires: record_bytes_max > 0.
+  NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key);
+
+  ParseResult Parse(const Fragment& fragment) override;
+  std::unique_ptr<Splitter> MakeSplitter() const override;
+  std::unique_ptr<Parser> Fork() const override;
+  void SetPosition(uint64_t record_number, uint64_t line) override;
+  size_t RecordBytesMax() const override { return record_bytes_max_; }
+
+ private:
+  struct Task;
+
+  // Parses whole lines that the walker can index together, from `begin` on.
+  // Returns: where they end.
+  uint32_t ParseLines(Task& task, uint32_t begin);
+  // The lines that were indexed: text[begin, end).
+  void ParseIndexed(Task& task, uint32_t begin, uint32_t end);
+  // A line by itself, without the walker.
+  void ParseAlone(Task& task, const Line& line);
+  bool IsTooLarge(const Task& task, const Line& line) const;
+  void AddRecord(Task& task, const Line& line, const KeyToken& key);
+  void AddError(Task& task, const Line& line, ParseError error);
+
+  const size_t record_bytes_max_;
+  const std::optional<KeyPath> key_;
+  StructuralWalker walker_;
+  uint64_t record_number_ = 1;
+  uint64_t line_ = 1;
+  // Of the previous fragment: how much room the next one will need.
+  size_t records_before_ = 0;
+  // How much is indexed at once: less near bad lines.
+  uint32_t index_bytes_;
+};
+
+// For the registry. Errors: INVALID_CONFIG.
+absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
+    const ComponentConfig& config);
+absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(
+    const ComponentConfig& config);
+
+}  // namespace penstock::core

@@ -1,0 +1,89 @@
+#include "core/format/raw/raw_format.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "core/format/bad_record.h"
+#include "core/format/line_cursor.h"
+#include "core/format/line_encoder.h"
+#include "core/format/line_splitter.h"
+#include "core/record/record_batch_builder.h"
+
+namespace penstock::core {
+
+ParseResult RawParser::Parse(const Fragment& fragment) {
+  ParseResult result;
+  const absl::string_view text(fragment.block->data() + fragment.begin,
+                               fragment.size);
+  RecordBatchBuilder builder(fragment.block, fragment.partition);
+  builder.Reserve(records_before_ + records_before_ / 8);
+  for (uint32_t at = 0; at < text.size();) {
+    const Line line = LineAt(text, at, config_.strip_cr);
+    const uint32_t size = line.end - line.begin;
+    if (size <= config_.record_bytes_max && !fragment.is_cut) [[likely]] {
+      builder.Add({.value_begin = fragment.begin + line.begin,
+                   .value_size = size,
+                   .offset = fragment.offset + line.begin});
+    } else {
+      ParseError error = RecordTooLarge(text.substr(line.begin, size),
+                                        config_.record_bytes_max);
+      error.record_number = record_number_ + result.records;
+      error.line = line_ + result.lines;
+      error.byte_offset = static_cast<uint64_t>(fragment.offset) + line.begin;
+      result.errors.push_back(std::move(error));
+    }
+    ++result.records;
+    ++result.lines;
+    at = line.next;
+  }
+  record_number_ += result.records;
+  line_ += result.lines;
+  records_before_ = builder.record_count();
+  if (builder.record_count() > 0) result.batch = std::move(builder).Build();
+  return result;
+}
+
+std::unique_ptr<Splitter> RawParser::MakeSplitter() const {
+  return std::make_unique<LineSplitter>();
+}
+
+void RawParser::SetPosition(uint64_t record_number, uint64_t line) {
+  record_number_ = record_number;
+  line_ = line;
+}
+
+namespace {
+
+absl::StatusOr<const RawConfig*> CheckConfig(const ComponentConfig& config) {
+  if (config.type() != "raw") {
+    return MakeError(Reason::INVALID_CONFIG,
+                     absl::StrCat("make format raw: the configuration is one "
+                                  "of ",
+                                  config.type()));
+  }
+  const auto* const raw = static_cast<const RawConfig*>(&config);
+  if (raw->record_bytes_max == 0) {
+    return MakeError(Reason::INVALID_CONFIG,
+                     "format raw: record_bytes_max is 0; set at least 1",
+                     {{"field", "record_bytes_max"}});
+  }
+  return raw;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
+    const ComponentConfig& config) {
+  ASSIGN_OR_RETURN(const RawConfig* const raw, CheckConfig(config));
+  return std::make_unique<RawParser>(*raw);
+}
+
+absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
+    const ComponentConfig& config) {
+  RETURN_IF_ERROR(CheckConfig(config));
+  return std::make_unique<LineEncoder>();
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,43 @@
+// The format "raw": one record a line, whatever its bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/contract/parser.h"
+#include "core/contract/row_encoder.h"
+#include "core/format/raw/config.h"
+
+namespace penstock::core {
+
+// Empty lines are records. There is no key. The only bad record is one that is
+// too long.
+class RawParser final : public Parser {
+ public:
+  explicit RawParser(const RawConfig& config) : config_(config) {}
+
+  ParseResult Parse(const Fragment& fragment) override;
+  std::unique_ptr<Splitter> MakeSplitter() const override;
+  std::unique_ptr<Parser> Fork() const override {
+    return std::make_unique<RawParser>(config_);
+  }
+  void SetPosition(uint64_t record_number, uint64_t line) override;
+  size_t RecordBytesMax() const override { return config_.record_bytes_max; }
+
+ private:
+  const RawConfig config_;
+  uint64_t record_number_ = 1;
+  uint64_t line_ = 1;
+  // Of the previous fragment: how much room the next one will need.
+  size_t records_before_ = 0;
+};
+
+// For the registry. Errors: INVALID_CONFIG.
+absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
+    const ComponentConfig& config);
+absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
+    const ComponentConfig& config);
+
+}  // namespace penstock::core

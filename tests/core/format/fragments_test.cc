@@ -1,0 +1,128 @@
+// How a text is cut changes nothing: records, keys, errors, numbers and hash
+// are those of the whole text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "core/format/line_encoder.h"
+#include "core/format/ndjson/ndjson_format.h"
+#include "core/format/raw/raw_format.h"
+#include "tests/core/format/parse_text.h"
+#include "tests/core/format/random_lines.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/test_rng.h"
+
+namespace penstock::core {
+namespace {
+
+struct FormatCase {
+  std::string name;
+  std::function<std::unique_ptr<Parser>(size_t record_bytes_max)> make;
+  std::function<std::string(Random&, size_t lines)> random_text;
+
+  friend std::ostream& operator<<(std::ostream& out, const FormatCase& format) {
+    return out << format.name;
+  }
+};
+
+std::unique_ptr<Parser> MakeRaw(size_t record_bytes_max) {
+  RawConfig config;
+  config.record_bytes_max = record_bytes_max;
+  return *MakeRawParser(config);
+}
+
+std::unique_ptr<Parser> MakeNdjson(size_t record_bytes_max) {
+  NdjsonConfig config;
+  config.record_bytes_max = record_bytes_max;
+  return *MakeNdjsonParser(config);
+}
+
+std::unique_ptr<Parser> MakeNdjsonWithKey(size_t record_bytes_max) {
+  NdjsonConfig config;
+  config.record_bytes_max = record_bytes_max;
+  config.key = "a.b";
+  return *MakeNdjsonParser(config);
+}
+
+class FragmentsTest : public testing::TestWithParam<FormatCase> {};
+
+TEST_P(FragmentsTest, EverySplitPointGivesTheSame) {
+  Random random = TestRandom();
+  for (int round = 0; round < 20; ++round) {
+    const std::string text = GetParam().random_text(random, 12);
+    const ParsedText whole = ParseWhole(*GetParam().make(1000), text);
+    for (size_t split = 0; split <= text.size(); ++split) {
+      ASSERT_EQ(ParseSplit(*GetParam().make(1000), text, split), whole)
+          << "split at " << split << " of:\n"
+          << text;
+    }
+  }
+}
+
+TEST_P(FragmentsTest, EveryReadSizeGivesTheSame) {
+  Random random = TestRandom();
+  for (int round = 0; round < 20; ++round) {
+    const std::string text = GetParam().random_text(random, 12);
+    const ParsedText whole = ParseWhole(*GetParam().make(1000), text);
+    for (size_t bytes = 1; bytes <= text.size(); ++bytes) {
+      ASSERT_EQ(ParseInReads(*GetParam().make(1000), text, bytes), whole)
+          << "reads of " << bytes << " of:\n"
+          << text;
+    }
+  }
+}
+
+// Errors of records that were cut hold less text; where the text is whole does
+// not matter otherwise.
+TEST_P(FragmentsTest, EveryReadSizeGivesTheSameWhereRecordsAreTooLong) {
+  constexpr size_t kRecordBytesMax = 12;
+  Random random = TestRandom();
+  for (int round = 0; round < 20; ++round) {
+    const std::string text = GetParam().random_text(random, 12);
+    ParsedText whole = ParseWhole(*GetParam().make(kRecordBytesMax), text);
+    for (ParseError& error : whole.errors) error.invalid_text.clear();
+    for (size_t bytes = 1; bytes <= text.size(); ++bytes) {
+      ParsedText pieces =
+          ParseInReads(*GetParam().make(kRecordBytesMax), text, bytes);
+      for (ParseError& error : pieces.errors) error.invalid_text.clear();
+      ASSERT_EQ(pieces, whole) << "reads of " << bytes << " of:\n" << text;
+    }
+  }
+}
+
+// A value that ends in CR is left out: read as a line again it has one less.
+TEST_P(FragmentsTest, WhatWasEncodedIsParsedToTheSame) {
+  Random random = TestRandom();
+  LineEncoder encoder;
+  for (int round = 0; round < 100; ++round) {
+    const std::string text =
+        absl::StrReplaceAll(GetParam().random_text(random, 12), {{"\r", ""}});
+    const ParsedText parsed = ParseWhole(*GetParam().make(1000), text);
+    FrameBuffer frame;
+    for (const OwnedRecord& record : parsed.records) {
+      ASSERT_OK(encoder.Encode(Record{.value = *record.value}, frame));
+    }
+    const ParsedText again = ParseWhole(*GetParam().make(1000), frame.view());
+    EXPECT_EQ(again.values(), parsed.values());
+    EXPECT_EQ(again.keys(), parsed.keys());
+    EXPECT_EQ(again.hash, parsed.hash);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FragmentsTest,
+    testing::Values(FormatCase{"Raw", MakeRaw, RandomRawLines},
+                    FormatCase{"Ndjson", MakeNdjson, RandomNdjson},
+                    FormatCase{"NdjsonWithKey", MakeNdjsonWithKey,
+                               RandomNdjson}),
+    [](const testing::TestParamInfo<FormatCase>& test) {
+      return test.param.name;
+    });
+
+}  // namespace
+}  // namespace penstock::core

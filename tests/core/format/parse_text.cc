@@ -1,0 +1,159 @@
+#include "tests/core/format/parse_text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "core/record/block.h"
+
+namespace penstock::core {
+namespace {
+
+auto Fields(const ParseError& error) {
+  return std::tie(error.tag, error.description, error.record_number, error.line,
+                  error.byte_offset, error.field, error.invalid_text,
+                  error.suggestion);
+}
+
+// Parses pieces and adds up what comes of them.
+class Feeder {
+ public:
+  explicit Feeder(Parser& parser) : parser_(parser) {}
+
+  void Feed(absl::string_view piece, int64_t offset, bool is_last,
+            bool is_cut = false) {
+    // The block is as large as the piece, so that a sanitizer sees every step
+    // behind its end; the piece does not begin where the block does.
+    constexpr uint32_t kBegin = 5;
+    auto block = std::make_shared<Block>(kBegin + piece.size());
+    std::memset(block->data(), '#', kBegin);
+    if (!piece.empty()) {
+      std::memcpy(block->data() + kBegin, piece.data(), piece.size());
+    }
+    const ParseResult result =
+        parser_.Parse({.block = std::move(block),
+                       .begin = kBegin,
+                       .size = static_cast<uint32_t>(piece.size()),
+                       .partition = 0,
+                       .offset = offset,
+                       .is_last = is_last,
+                       .is_cut = is_cut});
+    for (size_t i = 0; i < result.batch.record_count(); ++i) {
+      const Record record = result.batch.At(i);
+      parsed_.records.push_back(OwnedRecord::Of(record));
+      parsed_.key_hashes.push_back(
+          record.meta.has_key_hash ? record.meta.key_hash : 0);
+    }
+    result.batch.HashInto(hasher_);
+    parsed_.errors.insert(parsed_.errors.end(), result.errors.begin(),
+                          result.errors.end());
+    parsed_.record_count += result.records;
+    parsed_.line_count += result.lines;
+  }
+
+  ParsedText Finish() {
+    parsed_.hash = hasher_.Finish();
+    return std::move(parsed_);
+  }
+
+ private:
+  Parser& parser_;
+  StepHasher hasher_;
+  ParsedText parsed_;
+};
+
+}  // namespace
+
+bool operator==(const ParseError& a, const ParseError& b) {
+  return Fields(a) == Fields(b);
+}
+
+void PrintTo(const ParseError& error, std::ostream* out) {
+  *out << error.tag << " record " << error.record_number << " line "
+       << error.line << " byte " << error.byte_offset << " field "
+       << error.field.value_or("(none)") << ": " << error.description << " ["
+       << error.invalid_text << "] " << error.suggestion;
+}
+
+std::vector<std::string> ParsedText::values() const {
+  std::vector<std::string> all;
+  for (const OwnedRecord& record : records) all.push_back(*record.value);
+  return all;
+}
+
+std::vector<std::string> ParsedText::keys() const {
+  std::vector<std::string> all;
+  for (const OwnedRecord& record : records) {
+    all.push_back(record.key.value_or("(none)"));
+  }
+  return all;
+}
+
+std::vector<std::string> ParsedText::tags() const {
+  std::vector<std::string> all;
+  for (const ParseError& error : errors) all.push_back(error.tag);
+  return all;
+}
+
+void PrintTo(const ParsedText& parsed, std::ostream* out) {
+  *out << parsed.record_count << " records, " << parsed.line_count
+       << " lines, good: " << absl::StrJoin(parsed.values(), " | ");
+  for (const ParseError& error : parsed.errors) {
+    *out << "\n  ";
+    PrintTo(error, out);
+  }
+}
+
+ParsedText ParseInReads(Parser& parser, absl::string_view text,
+                        size_t read_bytes, int64_t offset) {
+  const std::unique_ptr<Splitter> splitter = parser.MakeSplitter();
+  const size_t cut_at = parser.RecordBytesMax() + Parser::kFramingBytesMax;
+  Feeder feeder(parser);
+  size_t at = 0;
+  for (size_t size = read_bytes; at < text.size(); size = read_bytes) {
+    std::optional<size_t> boundary;
+    absl::string_view piece;
+    while (true) {
+      piece = text.substr(at, size);
+      splitter->Clear();
+      boundary = splitter->Input(piece);
+      const bool at_end = at + piece.size() == text.size();
+      if (boundary.has_value() || at_end || size >= cut_at) break;
+      size = std::min(size * 2, std::max(cut_at, size));
+    }
+    const auto piece_offset = offset + static_cast<int64_t>(at);
+    if (boundary.has_value()) {
+      feeder.Feed(piece.substr(0, *boundary), piece_offset, false);
+      at += *boundary;
+    } else if (at + piece.size() == text.size()) {
+      feeder.Feed(piece, piece_offset, true);
+      at = text.size();
+    } else {
+      feeder.Feed(piece, piece_offset, false, true);
+      const size_t newline = text.find('\n', at + piece.size());
+      at = newline == absl::string_view::npos ? text.size() : newline + 1;
+    }
+  }
+  return feeder.Finish();
+}
+
+ParsedText ParseWhole(Parser& parser, absl::string_view text) {
+  Feeder feeder(parser);
+  feeder.Feed(text, 0, true);
+  return feeder.Finish();
+}
+
+ParsedText ParseSplit(Parser& parser, absl::string_view text, size_t split) {
+  const std::unique_ptr<Splitter> splitter = parser.MakeSplitter();
+  const size_t first = splitter->Input(text.substr(0, split)).value_or(0);
+  Feeder feeder(parser);
+  if (first > 0) feeder.Feed(text.substr(0, first), 0, false);
+  feeder.Feed(text.substr(first), static_cast<int64_t>(first), true);
+  return feeder.Finish();
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,50 @@
+// Feeds a text to a parser in pieces, as a source does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/contract/parse_error.h"
+#include "core/contract/parser.h"
+#include "core/record/step_hash.h"
+#include "tests/support/recording_consumer.h"
+
+namespace penstock::core {
+
+bool operator==(const ParseError& a, const ParseError& b);
+void PrintTo(const ParseError& error, std::ostream* out);
+
+// All that came of a text.
+struct ParsedText {
+  std::vector<OwnedRecord> records;
+  std::vector<uint64_t> key_hashes;
+  std::vector<ParseError> errors;
+  // Over the records.
+  StepHash hash;
+  uint64_t record_count = 0;
+  uint64_t line_count = 0;
+
+  std::vector<std::string> values() const;
+  // "(none)" for a record without key.
+  std::vector<std::string> keys() const;
+  std::vector<std::string> tags() const;
+
+  friend bool operator==(const ParsedText&, const ParsedText&) = default;
+};
+void PrintTo(const ParsedText& parsed, std::ostream* out);
+
+// Reads `text` in pieces of `read_bytes`: what lies behind the last boundary is
+// read again, more of it where there is none. Starts at source offset `offset`.
+ParsedText ParseInReads(Parser& parser, absl::string_view text,
+                        size_t read_bytes, int64_t offset = 0);
+// In one piece.
+ParsedText ParseWhole(Parser& parser, absl::string_view text);
+// In two pieces, the first of which ends at the last boundary in the first
+// `split` bytes.
+ParsedText ParseSplit(Parser& parser, absl::string_view text, size_t split);
+
+}  // namespace penstock::core

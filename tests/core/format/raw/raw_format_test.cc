@@ -1,0 +1,148 @@
+#include "core/format/raw/raw_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "core/format/ndjson/config.h"
+#include "tests/core/format/parse_text.h"
+#include "tests/support/status_matchers.h"
+
+namespace penstock::core {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(RawParserTest, MakesARecordOfEachLine) {
+  RawParser parser(RawConfig{});
+  const ParsedText parsed = ParseWhole(parser, "one\ntwo\nthree\n");
+  EXPECT_THAT(parsed.values(), ElementsAre("one", "two", "three"));
+  EXPECT_EQ(parsed.record_count, 3u);
+  EXPECT_EQ(parsed.line_count, 3u);
+}
+
+TEST(RawParserTest, ARecordsOffsetIsThatOfItsFirstByte) {
+  RawParser parser(RawConfig{});
+  const ParsedText parsed = ParseInReads(parser, "one\ntwo\n", 4, 100);
+  ASSERT_THAT(parsed.records, SizeIs(2));
+  EXPECT_EQ(parsed.records[0].offset, 100);
+  EXPECT_EQ(parsed.records[1].offset, 104);
+}
+
+TEST(RawParserTest, TheLastLineNeedsNoLineEnd) {
+  RawParser parser(RawConfig{});
+  EXPECT_THAT(ParseWhole(parser, "a\nb").values(), ElementsAre("a", "b"));
+}
+
+TEST(RawParserTest, EmptyLinesAreRecords) {
+  RawParser parser(RawConfig{});
+  EXPECT_THAT(ParseWhole(parser, "\n\na\n\n").values(),
+              ElementsAre("", "", "a", ""));
+}
+
+TEST(RawParserTest, AnEmptyTextHasNoRecord) {
+  RawParser parser(RawConfig{});
+  const ParsedText parsed = ParseWhole(parser, "");
+  EXPECT_THAT(parsed.records, IsEmpty());
+  EXPECT_EQ(parsed.line_count, 0u);
+}
+
+TEST(RawParserTest, ACrBeforeTheLineEndBelongsToIt) {
+  RawParser parser(RawConfig{});
+  EXPECT_THAT(ParseWhole(parser, "a\r\n\r\nb\rc\r\r\nd\r").values(),
+              ElementsAre("a", "", "b\rc\r", "d\r"));
+}
+
+TEST(RawParserTest, ACrStaysIfToldSo) {
+  RawConfig config;
+  config.strip_cr = false;
+  RawParser parser(config);
+  EXPECT_THAT(ParseWhole(parser, "a\r\nb\n").values(), ElementsAre("a\r", "b"));
+}
+
+TEST(RawParserTest, PassesAnyBytes) {
+  RawParser parser(RawConfig{});
+  const std::string line("\xef\xbb\xbf\0\xff\x80", 6);
+  EXPECT_THAT(ParseWhole(parser, line + "\n").values(), ElementsAre(line));
+}
+
+TEST(RawParserTest, RecordsHaveNoKey) {
+  RawParser parser(RawConfig{});
+  EXPECT_THAT(ParseWhole(parser, "a\n").keys(), ElementsAre("(none)"));
+}
+
+TEST(RawParserTest, ALineOfTheLimitIsGood) {
+  RawConfig config;
+  config.record_bytes_max = 4;
+  RawParser parser(config);
+  EXPECT_THAT(ParseWhole(parser, "abcd\r\nefgh").values(),
+              ElementsAre("abcd", "efgh"));
+}
+
+TEST(RawParserTest, ATooLongLineCostsOnlyItself) {
+  RawConfig config;
+  config.record_bytes_max = 4;
+  RawParser parser(config);
+  const ParsedText parsed = ParseWhole(parser, "a\nbcdef\ng\n");
+  EXPECT_THAT(parsed.values(), ElementsAre("a", "g"));
+  ASSERT_THAT(parsed.errors, SizeIs(1));
+  EXPECT_EQ(parsed.errors[0].tag, "record_too_large");
+  EXPECT_EQ(parsed.errors[0].record_number, 2u);
+  EXPECT_EQ(parsed.errors[0].line, 2u);
+  EXPECT_EQ(parsed.errors[0].byte_offset, 2u);
+  EXPECT_EQ(parsed.errors[0].invalid_text, "bcdef");
+  EXPECT_EQ(parsed.record_count, 3u);
+}
+
+TEST(RawParserTest, NumbersGoOnFromWhereItWasPut) {
+  RawConfig config;
+  config.record_bytes_max = 1;
+  RawParser parser(config);
+  parser.SetPosition(1000, 2000);
+  const ParsedText parsed = ParseInReads(parser, "a\nbb\nc\ndd\n", 4);
+  ASSERT_THAT(parsed.errors, SizeIs(2));
+  EXPECT_EQ(parsed.errors[0].record_number, 1001u);
+  EXPECT_EQ(parsed.errors[0].line, 2001u);
+  EXPECT_EQ(parsed.errors[1].record_number, 1003u);
+  EXPECT_EQ(parsed.errors[1].line, 2003u);
+}
+
+TEST(RawParserTest, AForkHasTheConfigurationAndFreshCounters) {
+  RawConfig config;
+  config.record_bytes_max = 1;
+  RawParser parser(config);
+  ParseWhole(parser, "a\nb\n");
+  const std::unique_ptr<Parser> fork = parser.Fork();
+  EXPECT_EQ(fork->RecordBytesMax(), 1u);
+  const ParsedText parsed = ParseWhole(*fork, "aa\n");
+  ASSERT_THAT(parsed.errors, SizeIs(1));
+  EXPECT_EQ(parsed.errors[0].record_number, 1u);
+}
+
+TEST(RawFormatTest, IsMadeOfItsConfiguration) {
+  RawConfig config;
+  config.record_bytes_max = 77;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Parser> parser,
+                       MakeRawParser(config));
+  EXPECT_EQ(parser->RecordBytesMax(), 77u);
+  EXPECT_OK(MakeRawEncoder(config));
+}
+
+TEST(RawFormatTest, RefusesAnotherFormatsConfiguration) {
+  EXPECT_THAT(MakeRawParser(NdjsonConfig{}), HasReason(Reason::INVALID_CONFIG));
+  EXPECT_THAT(MakeRawEncoder(NdjsonConfig{}),
+              HasReason(Reason::INVALID_CONFIG));
+}
+
+TEST(RawFormatTest, RefusesALimitOfZero) {
+  RawConfig config;
+  config.record_bytes_max = 0;
+  EXPECT_THAT(MakeRawParser(config), HasReason(Reason::INVALID_CONFIG));
+}
+
+}  // namespace
+}  // namespace penstock::core
