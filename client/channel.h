@@ -1,0 +1,37 @@
+// The connection to one worker.
+// See client/README.md and `protocol.md` rules 16, 17.
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+
+#include <memory>
+
+namespace grpc {
+class Channel;
+}  // namespace grpc
+
+namespace penstock::client {
+
+struct ChannelOptions {
+  // Back-off between attempts to connect: it starts here and doubles.
+  // 50 to 200 ms; a worker that was restarted is found again soon.
+  absl::Duration reconnect_initial = absl::Milliseconds(100);
+  absl::Duration reconnect_max = absl::Seconds(5);
+  // Plaintext to anything but this host. There is no TLS yet: without this such
+  // a target is refused.
+  bool insecure = false;
+};
+
+// Makes a channel that connects at the first call, and again whenever it is
+// needed. Blocks: never.
+// Shape:  `target` is `unix:/path`, `host:port` or `dns:///host:port`.
+// Errors: INVALID_CONFIG: another form, or plaintext that is not allowed.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(
+    absl::string_view target, const ChannelOptions& options = {});
+
+// Whether `target` stays on this host: a Unix socket or a loopback address.
+bool IsLocalTarget(absl::string_view target);
+
+}  // namespace penstock::client
