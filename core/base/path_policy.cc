@@ -1,14 +1,15 @@
 #include "core/base/path_policy.h"
 
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/strip.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
-#include "core/base/error.h"
-#include "core/base/status_macros.h"
 
 namespace penstock::core {
 namespace {

@@ -1,14 +1,14 @@
 // Which files a source or sink may reach (`protocol.md` rule 16).
 #pragma once
 
+#include "core/base/filesystem.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
 #include <string>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-
-#include "core/base/filesystem.h"
 
 namespace penstock::core {
 

@@ -1,6 +1,6 @@
 #include "core/format/bad_record.h"
 
-#include "absl/strings/str_cat.h"
+#include <absl/strings/str_cat.h>
 
 namespace penstock::core {
 namespace {

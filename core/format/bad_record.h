@@ -1,12 +1,13 @@
 // What every format says of a record that it cannot use.
 #pragma once
 
+#include "core/contract/parse_error.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/parse_error.h"
 
 namespace penstock::core {
 

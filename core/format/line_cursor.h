@@ -1,10 +1,10 @@
 // The lines of a fragment, one after the other.
 #pragma once
 
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <cstring>
-
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

@@ -1,9 +1,10 @@
 #include "core/format/line_encoder.h"
 
-#include <cstring>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <cstring>
 
 namespace penstock::core {
 

@@ -1,11 +1,12 @@
 // Rows that are lines: the encoder of the formats raw and ndjson.
 #pragma once
 
+#include "core/contract/row_encoder.h"
+
+#include <absl/status/status.h>
+
 #include <cstddef>
 #include <memory>
-
-#include "absl/status/status.h"
-#include "core/contract/row_encoder.h"
 
 namespace penstock::core {
 

@@ -1,11 +1,12 @@
 // Where lines end.
 #pragma once
 
+#include "core/contract/parser.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <optional>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/parser.h"
 
 namespace penstock::core {
 

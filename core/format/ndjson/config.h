@@ -1,12 +1,13 @@
 // What can be set of the format "ndjson".
 #pragma once
 
+#include "core/contract/component.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <optional>
 #include <string>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/component.h"
 
 namespace penstock::core {
 

@@ -1,11 +1,11 @@
 #include "core/format/ndjson/json_token.h"
 
+#include "core/base/check.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <system_error>
-
-#include "core/base/check.h"
 
 namespace penstock::core {
 namespace {

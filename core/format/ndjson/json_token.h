@@ -2,11 +2,11 @@
 // Source: RFC 8259.
 #pragma once
 
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

@@ -1,12 +1,13 @@
 #include "core/format/ndjson/key_path.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/base/error.h"
 #include "core/format/ndjson/json_token.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace penstock::core {
 

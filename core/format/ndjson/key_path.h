@@ -1,14 +1,14 @@
 // Which member of a document is the record's key, and how it is found.
 #pragma once
 
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 

@@ -1,10 +1,10 @@
 #include "core/format/ndjson/line_checker.h"
 
-#include <utility>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
+#include <simdjson.h>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "simdjson.h"
+#include <utility>
 
 namespace penstock::core {
 namespace {

@@ -1,14 +1,15 @@
 // The thorough way to tell what is wrong with a line.
 #pragma once
 
+#include "core/format/ndjson/json_token.h"
+#include "core/format/ndjson/key_path.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "absl/strings/string_view.h"
-#include "core/format/ndjson/json_token.h"
-#include "core/format/ndjson/key_path.h"
 
 namespace penstock::core {
 

@@ -1,12 +1,5 @@
 #include "core/format/ndjson/ndjson_format.h"
 
-#include <algorithm>
-#include <cstring>
-#include <string>
-#include <utility>
-
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
@@ -14,6 +7,14 @@
 #include "core/format/line_splitter.h"
 #include "core/format/ndjson/line_checker.h"
 #include "core/record/key_hash.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
 
 namespace penstock::core {
 namespace {

@@ -1,12 +1,6 @@
 // The format "ndjson": one JSON value a line, fully validated.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-
-#include "absl/status/statusor.h"
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
 #include "core/format/line_cursor.h"
@@ -14,6 +8,13 @@
 #include "core/format/ndjson/key_path.h"
 #include "core/format/ndjson/structural_walker.h"
 #include "core/record/record_batch_builder.h"
+
+#include <absl/status/statusor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 namespace penstock::core {
 

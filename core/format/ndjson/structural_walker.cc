@@ -1,12 +1,13 @@
 #include "core/format/ndjson/structural_walker.h"
 
+#include "core/base/check.h"
+
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
-
-#include "core/base/check.h"
-#include "simdjson.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

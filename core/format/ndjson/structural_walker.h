@@ -1,13 +1,14 @@
 // The fast way to tell that a line is good JSON.
 #pragma once
 
+#include "core/format/ndjson/json_token.h"
+#include "core/format/ndjson/key_path.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
-#include "absl/strings/string_view.h"
-#include "core/format/ndjson/json_token.h"
-#include "core/format/ndjson/key_path.h"
 
 namespace simdjson::internal {
 class dom_parser_implementation;

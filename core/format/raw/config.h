@@ -1,10 +1,11 @@
 // What can be set of the format "raw".
 #pragma once
 
-#include <cstddef>
-
-#include "absl/strings/string_view.h"
 #include "core/contract/component.h"
+
+#include <absl/strings/string_view.h>
+
+#include <cstddef>
 
 namespace penstock::core {
 

@@ -1,8 +1,5 @@
 #include "core/format/raw/raw_format.h"
 
-#include <utility>
-
-#include "absl/strings/str_cat.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
@@ -10,6 +7,10 @@
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
 #include "core/record/record_batch_builder.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
 
 namespace penstock::core {
 

@@ -1,14 +1,15 @@
 // The format "raw": one record a line, whatever its bytes.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-
-#include "absl/status/statusor.h"
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
 #include "core/format/raw/config.h"
+
+#include <absl/status/statusor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 
 namespace penstock::core {
 

@@ -1,14 +1,5 @@
 // How a text is cut changes nothing: records, keys, errors, numbers and hash
 // are those of the whole text.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <memory>
-#include <ostream>
-#include <string>
-
-#include "absl/strings/str_replace.h"
 #include "core/format/line_encoder.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
@@ -16,6 +7,15 @@
 #include "tests/core/format/random_lines.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
+
+#include <absl/strings/str_replace.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
 
 namespace penstock::core {
 namespace {

@@ -1,11 +1,11 @@
 #include "core/format/line_encoder.h"
 
+#include "tests/support/status_matchers.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
-
-#include "tests/support/status_matchers.h"
 
 namespace penstock::core {
 namespace {

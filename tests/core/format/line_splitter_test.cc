@@ -1,11 +1,11 @@
 #include "core/format/line_splitter.h"
 
+#include "core/format/line_cursor.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
-
-#include "core/format/line_cursor.h"
 
 namespace penstock::core {
 namespace {

@@ -1,14 +1,15 @@
 #include "tests/core/format/parse_text.h"
 
+#include "core/record/block.h"
+
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
-
-#include "absl/strings/str_join.h"
-#include "core/record/block.h"
 
 namespace penstock::core {
 namespace {

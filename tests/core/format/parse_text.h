@@ -1,17 +1,18 @@
 // Feeds a text to a parser in pieces, as a source does.
 #pragma once
 
+#include "core/contract/parse_error.h"
+#include "core/contract/parser.h"
+#include "core/record/step_hash.h"
+#include "tests/support/recording_consumer.h"
+
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
-
-#include "absl/strings/string_view.h"
-#include "core/contract/parse_error.h"
-#include "core/contract/parser.h"
-#include "core/record/step_hash.h"
-#include "tests/support/recording_consumer.h"
 
 namespace penstock::core {
 

@@ -1,9 +1,9 @@
 #include "tests/core/format/random_lines.h"
 
+#include <absl/strings/string_view.h>
+
 #include <array>
 #include <utility>
-
-#include "absl/strings/string_view.h"
 
 namespace penstock::core {
 namespace {

@@ -1,10 +1,10 @@
 // Texts that are hard on parsers, from a seed.
 #pragma once
 
+#include "core/base/random.h"
+
 #include <cstddef>
 #include <string>
-
-#include "core/base/random.h"
 
 namespace penstock::core {
 

@@ -1,15 +1,15 @@
 #include "core/format/ndjson/key_path.h"
 
+#include "core/format/ndjson/line_checker.h"
+#include "core/format/ndjson/structural_walker.h"
+#include "tests/support/status_matchers.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "core/format/ndjson/line_checker.h"
-#include "core/format/ndjson/structural_walker.h"
-#include "tests/support/status_matchers.h"
 
 namespace penstock::core {
 namespace {

@@ -1,17 +1,17 @@
 #include "core/format/ndjson/ndjson_format.h"
 
+#include "core/format/bad_record.h"
+#include "core/format/raw/config.h"
+#include "core/record/key_hash.h"
+#include "tests/core/format/parse_text.h"
+#include "tests/support/status_matchers.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <optional>
 #include <string>
-
-#include "core/format/bad_record.h"
-#include "core/format/raw/config.h"
-#include "core/record/key_hash.h"
-#include "tests/core/format/parse_text.h"
-#include "tests/support/status_matchers.h"
 
 namespace penstock::core {
 namespace {

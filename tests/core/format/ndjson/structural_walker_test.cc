@@ -1,19 +1,19 @@
 #include "core/format/ndjson/structural_walker.h"
 
+#include "core/format/line_cursor.h"
+#include "core/format/ndjson/line_checker.h"
+#include "tests/core/format/random_lines.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/test_rng.h"
+
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <simdjson.h>
 
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/strings/str_cat.h"
-#include "core/format/line_cursor.h"
-#include "core/format/ndjson/line_checker.h"
-#include "simdjson.h"
-#include "tests/core/format/random_lines.h"
-#include "tests/support/status_matchers.h"
-#include "tests/support/test_rng.h"
 
 namespace penstock::core {
 namespace {

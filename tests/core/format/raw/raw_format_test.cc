@@ -1,14 +1,14 @@
 #include "core/format/raw/raw_format.h"
 
+#include "core/format/ndjson/config.h"
+#include "tests/core/format/parse_text.h"
+#include "tests/support/status_matchers.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
-
-#include "core/format/ndjson/config.h"
-#include "tests/core/format/parse_text.h"
-#include "tests/support/status_matchers.h"
 
 namespace penstock::core {
 namespace {

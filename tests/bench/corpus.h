@@ -1,0 +1,16 @@
+// Made-up log records for benchmarks: about 270 bytes of JSON each, always the
+// same for the same seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace penstock::core {
+
+// Whole lines of NDJSON, at least `bytes_min` bytes. Fourteen members, one
+// nested object, one array; one line in 16 has escaped quotes, one in 32
+// characters beyond ASCII, one in 64 a null user.
+std::string MakeNdjsonCorpus(size_t bytes_min, uint64_t seed);
+
+}  // namespace penstock::core

@@ -1,0 +1,190 @@
+// Parsers and encoders over 64 MiB of log records, in blocks of 1 MiB: from
+// bytes in memory to batches. Beside them what simdjson itself reaches.
+#include "core/base/check.h"
+#include "core/contract/frame_buffer.h"
+#include "core/contract/parser.h"
+#include "core/format/line_encoder.h"
+#include "core/format/line_splitter.h"
+#include "core/format/ndjson/ndjson_format.h"
+#include "core/format/raw/raw_format.h"
+#include "core/record/block.h"
+#include "tests/bench/corpus.h"
+
+#include <absl/strings/string_view.h>
+#include <benchmark/benchmark.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::core {
+namespace {
+
+constexpr size_t kCorpusBytes = size_t{64} << 20;
+constexpr size_t kBlockBytes = size_t{1} << 20;
+
+const std::string& Corpus() {
+  static const std::string& corpus =
+      *new std::string(MakeNdjsonCorpus(kCorpusBytes, 42));
+  return corpus;
+}
+
+// The corpus with one line in `good_lines` + 1 broken.
+std::string DamagedCorpus(size_t good_lines) {
+  std::string text = Corpus();
+  size_t at = 0;
+  for (size_t line = 0; at != std::string::npos && at < text.size(); ++line) {
+    if (line % (good_lines + 1) == good_lines) text[at + 1] = 'x';
+    at = text.find('\n', at);
+    if (at != std::string::npos) ++at;
+  }
+  return text;
+}
+
+// As a file source cuts it.
+std::vector<Fragment> MakeFragments(absl::string_view text) {
+  std::vector<Fragment> fragments;
+  LineSplitter splitter;
+  size_t at = 0;
+  while (at < text.size()) {
+    auto block = std::make_shared<Block>(kBlockBytes);
+    const size_t size = std::min(kBlockBytes, text.size() - at);
+    std::memcpy(block->data(), text.data() + at, size);
+    const size_t end = *splitter.Input({block->data(), size});
+    fragments.push_back({.block = std::move(block),
+                         .begin = 0,
+                         .size = static_cast<uint32_t>(end),
+                         .partition = 0,
+                         .offset = static_cast<int64_t>(at),
+                         .is_last = at + end == text.size()});
+    at += end;
+  }
+  return fragments;
+}
+
+void Parse(benchmark::State& state, Parser& parser, absl::string_view text) {
+  const std::vector<Fragment> fragments = MakeFragments(text);
+  uint64_t records = 0;
+  for (auto _ : state) {
+    for (const Fragment& fragment : fragments) {
+      const ParseResult result = parser.Parse(fragment);
+      records += result.records;
+      benchmark::DoNotOptimize(result.batch.size().bytes);
+    }
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(records));
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) *
+                          static_cast<int64_t>(text.size()));
+}
+
+void BM_RawParse(benchmark::State& state) {
+  RawParser parser(RawConfig{});
+  Parse(state, parser, Corpus());
+}
+BENCHMARK(BM_RawParse)->Unit(benchmark::kMillisecond);
+
+void BM_NdjsonParse(benchmark::State& state) {
+  NdjsonParser parser(size_t{16} << 20, std::nullopt);
+  Parse(state, parser, Corpus());
+}
+BENCHMARK(BM_NdjsonParse)->Unit(benchmark::kMillisecond);
+
+void BM_NdjsonParse_Key(benchmark::State& state, absl::string_view path) {
+  absl::StatusOr<KeyPath> key = KeyPath::Parse(path);
+  CHECK_OK(key);
+  NdjsonParser parser(size_t{16} << 20, *key);
+  Parse(state, parser, Corpus());
+}
+BENCHMARK_CAPTURE(BM_NdjsonParse_Key, user, "user")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_NdjsonParse_Key, nested, "geo.lat")
+    ->Unit(benchmark::kMillisecond);
+
+void BM_NdjsonParse_OneBadLineAfter(benchmark::State& state) {
+  NdjsonParser parser(size_t{16} << 20, std::nullopt);
+  Parse(state, parser, DamagedCorpus(static_cast<size_t>(state.range(0))));
+}
+BENCHMARK(BM_NdjsonParse_OneBadLineAfter)
+    ->ArgName("good")
+    ->Arg(0)
+    ->Arg(10)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+
+void BM_LineEncode(benchmark::State& state) {
+  RawParser parser(RawConfig{});
+  const Fragment fragment = MakeFragments(Corpus()).front();
+  const ParseResult parsed = parser.Parse(fragment);
+  LineEncoder encoder;
+  FrameBuffer frame(2 * kBlockBytes);
+  for (auto _ : state) {
+    frame.Truncate(0);
+    for (size_t i = 0; i < parsed.batch.record_count(); ++i) {
+      CHECK_OK(encoder.Encode(parsed.batch.At(i), frame));
+    }
+    benchmark::DoNotOptimize(frame.view().data());
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) *
+                          static_cast<int64_t>(parsed.records));
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) *
+                          int64_t{fragment.size});
+}
+BENCHMARK(BM_LineEncode)->Unit(benchmark::kMicrosecond);
+
+// --- What simdjson reaches on the same bytes, line by line.
+
+// Calls `parse(line)` for every line; bytes behind the text may be read.
+template <typename ParseLine>
+void ForEachLine(benchmark::State& state, ParseLine parse) {
+  const simdjson::padded_string text(Corpus());
+  const char* const end = text.data() + text.size();
+  for (auto _ : state) {
+    for (const char* at = text.data(); at < end;) {
+      const void* const found =
+          std::memchr(at, '\n', static_cast<size_t>(end - at));
+      const auto size =
+          static_cast<size_t>(static_cast<const char*>(found) - at);
+      parse(absl::string_view(at, size));
+      at += size + 1;
+    }
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) *
+                          static_cast<int64_t>(text.size()));
+}
+
+void BM_Simdjson_OnDemandThreeFields(benchmark::State& state) {
+  simdjson::ondemand::parser parser;
+  ForEachLine(state, [&parser](absl::string_view line) {
+    simdjson::ondemand::document document;
+    CHECK_EQ(parser
+                 .iterate(line.data(), line.size(),
+                          line.size() + simdjson::SIMDJSON_PADDING)
+                 .get(document),
+             simdjson::SUCCESS);
+    uint64_t id = 0;
+    std::string_view service;
+    double latency = 0;
+    CHECK_EQ(document["id"].get(id), simdjson::SUCCESS);
+    CHECK_EQ(document["service"].get(service), simdjson::SUCCESS);
+    CHECK_EQ(document["latency_ms"].get(latency), simdjson::SUCCESS);
+    benchmark::DoNotOptimize(id + service.size() +
+                             static_cast<uint64_t>(latency));
+  });
+}
+BENCHMARK(BM_Simdjson_OnDemandThreeFields)->Unit(benchmark::kMillisecond);
+
+void BM_Simdjson_Dom(benchmark::State& state) {
+  simdjson::dom::parser parser;
+  ForEachLine(state, [&parser](absl::string_view line) {
+    CHECK_EQ(parser.parse(line.data(), line.size(), false).error(),
+             simdjson::SUCCESS);
+  });
+}
+BENCHMARK(BM_Simdjson_Dom)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace penstock::core
