@@ -1,0 +1,208 @@
+#include "proto/wire/components.h"
+
+#include "core/base/log.h"
+#include "core/connector/route_config.h"
+#include "core/format/ndjson/config.h"
+#include "core/format/raw/config.h"
+#include "core/sinks/file/config.h"
+#include "core/sinks/null/config.h"
+#include "core/sources/file/config.h"
+#include "proto/penstock/v1/spec.pb.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace penstock::wire {
+namespace {
+
+// No arm is set. One that we do not know was named by AddUnknownFields.
+ConfigPtr MissingArm(const google::protobuf::Message& spec,
+                     absl::string_view path, Violations& violations) {
+  const google::protobuf::Reflection& reflection = *spec.GetReflection();
+  if (!reflection.GetUnknownFields(spec).empty()) return nullptr;
+  std::vector<std::string> names;
+  const google::protobuf::OneofDescriptor& arms =
+      *spec.GetDescriptor()->oneof_decl(0);
+  for (int i = 0; i < arms.field_count(); ++i) {
+    names.push_back(arms.field(i)->name());
+  }
+  violations.Add(
+      std::string(path),
+      absl::StrCat("is missing; give one of: ", absl::StrJoin(names, ", ")),
+      kRequired);
+  return nullptr;
+}
+
+void CheckPath(const std::string& value, const std::string& path,
+               Violations& violations) {
+  if (value.empty()) {
+    violations.Add(path, "is missing", kRequired);
+  } else if (value.find('\0') != std::string::npos) {
+    violations.Add(path, "must not contain a NUL byte", kMalformed);
+  }
+}
+
+void CheckKey(const std::string& key, const std::string& path,
+              Violations& violations) {
+  const bool malformed = key.empty() || key.front() == '.' ||
+                         key.back() == '.' || absl::StrContains(key, "..");
+  if (!malformed) return;
+  violations.Add(path,
+                 absl::StrCat("'", key,
+                              "' is no path: member names separated by dots "
+                              "(user.id), none of them empty"),
+                 kMalformed);
+}
+
+// Requires: `config` is of type `Config`.
+template <typename Config>
+const Config& As(const core::ComponentConfig& config) {
+  return static_cast<const Config&>(config);
+}
+
+[[noreturn]] void UnknownType(const core::ComponentConfig& config) {
+  LOG(FATAL) << "no message for a configuration of type '" << config.type()
+             << "'";
+}
+
+}  // namespace
+
+ConfigPtr SourceFromProto(const v1::SourceSpec& spec,
+                          const core::ConnectorLimits& limits,
+                          absl::string_view path, Violations& violations) {
+  switch (spec.type_case()) {
+    case v1::SourceSpec::kFile: {
+      auto config = std::make_shared<core::FileSourceConfig>();
+      CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
+      config->path = spec.file().path();
+      config->block_bytes = limits.block_bytes;
+      return config;
+    }
+    case v1::SourceSpec::TYPE_NOT_SET:
+      break;
+  }
+  return MissingArm(spec, path, violations);
+}
+
+ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
+                          const core::ConnectorLimits& limits,
+                          absl::string_view path, Violations& violations) {
+  switch (spec.type_case()) {
+    case v1::FormatSpec::kRaw: {
+      auto config = std::make_shared<core::RawConfig>();
+      config->record_bytes_max = limits.record_bytes_max;
+      // A CR belongs to the record: raw lines are passed on as they stand.
+      config->strip_cr = false;
+      return config;
+    }
+    case v1::FormatSpec::kNdjson: {
+      auto config = std::make_shared<core::NdjsonConfig>();
+      config->record_bytes_max = limits.record_bytes_max;
+      if (spec.ndjson().has_key()) {
+        CheckKey(spec.ndjson().key(), JoinPath(path, "ndjson.key"), violations);
+        config->key = spec.ndjson().key();
+      }
+      return config;
+    }
+    case v1::FormatSpec::TYPE_NOT_SET:
+      break;
+  }
+  return MissingArm(spec, path, violations);
+}
+
+ConfigPtr RouteFromProto(const v1::RouteSpec& spec, absl::string_view path,
+                         Violations& violations) {
+  switch (spec.type_case()) {
+    case v1::RouteSpec::kKeyHash:
+      return std::make_shared<core::KeyHashRouteConfig>();
+    case v1::RouteSpec::kPartition:
+      return std::make_shared<core::PartitionRouteConfig>();
+    case v1::RouteSpec::TYPE_NOT_SET:
+      break;
+  }
+  return MissingArm(spec, path, violations);
+}
+
+ConfigPtr SinkFromProto(const v1::SinkSpec& spec,
+                        const core::ConnectorLimits& limits,
+                        absl::string_view path, Violations& violations) {
+  switch (spec.type_case()) {
+    case v1::SinkSpec::kFile: {
+      auto config = std::make_shared<core::FileSinkConfig>();
+      CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
+      config->path = spec.file().path();
+      // A chunk, or a row of its own that an encoder has blown up.
+      config->buffer_bytes_max =
+          std::max<size_t>({config->buffer_bytes_max, limits.chunk_bytes,
+                            2 * limits.record_bytes_max});
+      return config;
+    }
+    case v1::SinkSpec::kNull:
+      return std::make_shared<core::NullSinkConfig>();
+    case v1::SinkSpec::TYPE_NOT_SET:
+      break;
+  }
+  return MissingArm(spec, path, violations);
+}
+
+ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
+  const bool has_key = format.type() == "ndjson" &&
+                       As<core::NdjsonConfig>(format).key.has_value();
+  if (has_key) return std::make_shared<core::KeyHashRouteConfig>();
+  return std::make_shared<core::PartitionRouteConfig>();
+}
+
+v1::SourceSpec SourceToProto(const core::ComponentConfig& config) {
+  v1::SourceSpec result;
+  if (config.type() != "file") UnknownType(config);
+  result.mutable_file()->set_path(As<core::FileSourceConfig>(config).path);
+  return result;
+}
+
+v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
+  v1::FormatSpec result;
+  if (config.type() == "raw") {
+    result.mutable_raw();
+  } else if (config.type() == "ndjson") {
+    v1::NdjsonFormat& ndjson = *result.mutable_ndjson();
+    const auto& key = As<core::NdjsonConfig>(config).key;
+    if (key.has_value()) ndjson.set_key(*key);
+  } else {
+    UnknownType(config);
+  }
+  return result;
+}
+
+v1::RouteSpec RouteToProto(const core::ComponentConfig& config) {
+  v1::RouteSpec result;
+  if (config.type() == "key_hash") {
+    result.mutable_key_hash();
+  } else if (config.type() == "partition") {
+    result.mutable_partition();
+  } else {
+    UnknownType(config);
+  }
+  return result;
+}
+
+v1::SinkSpec SinkToProto(const core::ComponentConfig& config) {
+  v1::SinkSpec result;
+  if (config.type() == "file") {
+    result.mutable_file()->set_path(As<core::FileSinkConfig>(config).path);
+  } else if (config.type() == "null") {
+    result.mutable_null();
+  } else {
+    UnknownType(config);
+  }
+  return result;
+}
+
+}  // namespace penstock::wire
