@@ -2,28 +2,32 @@
 // See client/controller/README.md and `protocol.md`.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
+#include "client/controller/state_store.h"
+#include "core/base/executor.h"
+#include "core/connector/control.h"
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/time/time.h>
 
-#include "client/controller/state_store.h"
-#include "core/base/executor.h"
-#include "core/connector/control.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace penstock::client {
 
 struct PipelineConnector {
   std::string name;
-  // Serialised specification, opaque to the controller.
+  // Serialised specification, opaque to the controller. Of `OpenRequest::spec`
+  // the controller fills name and level only: whoever implements core::Control
+  // makes the rest of it out of `spec_bytes`, which may be those of the
+  // checkpoint rather than these.
   std::string spec_bytes;
   std::optional<core::FtModel> level;
-  // Index into ControllerOptions::workers.
+  // Index into the controller's workers.
   size_t worker = 0;
 };
 
@@ -33,15 +37,38 @@ struct ControllerOptions {
   // Distinguishes two controllers that took the same epoch by mistake.
   std::string nonce;
   std::vector<PipelineConnector> connectors;
+  // Another incarnation in the store is a clear stop (INVALID_CONFIG).
+  std::optional<std::string> incarnation;
+  // Zero or infinite: only at the end.
   absl::Duration checkpoint_interval = absl::Seconds(10);
   absl::Duration prepare_deadline = absl::Seconds(10);
   // How long one Queue waits for data.
   absl::Duration queue_wait = absl::Seconds(5);
+  // Given to Delete: how long released steps may go on to commit.
+  absl::Duration disconnect_deadline = absl::Seconds(5);
+  // After Stop or an error the last checkpoints are waited for no longer.
+  absl::Duration stop_deadline = absl::Seconds(30);
+  // How often completion and health are looked up for Snapshot; zero: never.
+  absl::Duration status_interval = absl::Seconds(1);
   // Step numbers reserved at once.
   uint64_t step_block = 1024;
+  // Results of one connector between arrival and journal.
+  size_t unjournaled_max = 64;
+  // Design §6: a connector whose journal is this large is STALLED: its next
+  // Queue asks for a place to checkpoint, or waits for the checkpoint.
+  size_t journal_rows_max = 100'000;
+  uint64_t journal_bytes_max = uint64_t{4} << 30;
+  // A connector that fails more often than this without one new step in
+  // between ends the controller with the last error. A worker that is away or
+  // was restarted does not count.
+  uint32_t recoveries_max = 20;
   // End (with a last checkpoint and a disconnect) when every connector has
   // reached end of input and everything is checkpointed.
   bool stop_at_end_of_input = false;
+  // Whether the specification of a connector that has been opened may change
+  // from the first to the second; a refusal names the field. Null: no.
+  std::function<absl::Status(const std::string&, const std::string&)>
+      check_spec_change;
   uint64_t random_seed = 0;
 };
 
@@ -55,6 +82,7 @@ struct ConnectorProgress {
   core::Step released_steps = 0;
   core::Step completed_steps = 0;
   core::Step checkpointed_steps = 0;
+  // Of the results received by this controller.
   core::BufferSize amount;
   uint64_t recoveries = 0;
   uint64_t replayed_steps = 0;
@@ -74,12 +102,16 @@ struct ControllerSnapshot {
 enum class FaultPoint {
   kResultReceived,
   kBeforeJournal,
+  // The transaction that journals the step is known to be committed.
   kAfterJournal,
   kBeforeRelease,
+  // Release was answered.
   kAfterRelease,
   kBeforePrepare,
+  // PrepareCheckpoint answered "ready".
   kAfterPrepare,
   kAfterCheckpointStored,
+  // CommitCheckpoint was answered.
   kAfterCommitCheckpoint,
 };
 
@@ -91,14 +123,18 @@ enum class FaultPoint {
 // Owner:     the `penstock run` command, a test, the simulation.
 // Threads:   thread-safe; all work is confined to a strand on `executor`.
 // Lifecycle: Start, then `on_end` exactly once; Stop asks for an orderly end.
-//            Destruction drops it as a crash would.
-// Bound:     per connector one Queue outstanding and at most
-//            steps_outstanding_max results between arrival and journal.
+//            Destruction drops it as a crash would: on the strand's own thread
+//            nothing is done after it; elsewhere a task that is running ends
+//            by itself and may still call workers and store.
+// Bound:     per connector one Queue outstanding, at most unjournaled_max
+//            results between arrival and journal, and its journal in memory.
 class Controller {
  public:
-  // `workers` and `store` outlive it. `on_end`: OK after Stop or at the end
-  // of input; STALE_EPOCH when another controller leads; REPLAY_MISMATCH,
-  // POSITION_EXPIRED, PROGRESS_* and other errors a person must decide on.
+  // `executor`, `workers` and `store` outlive it and its running task.
+  // `on_end`, on the strand: OK after Stop or at the end of input; STALE_EPOCH
+  // when another controller leads; REPLAY_MISMATCH, POSITION_EXPIRED,
+  // PROGRESS_* and other errors a person must decide on. It may destroy the
+  // controller.
   static std::shared_ptr<Controller> Create(
       ControllerOptions options, core::Executor& executor, StateStore& store,
       std::vector<core::Control*> workers,
@@ -106,10 +142,18 @@ class Controller {
   virtual ~Controller() = default;
 
   virtual void Start() = 0;
-  // Checkpoints, disconnects, ends.
+  // Checkpoints, disconnects, ends with OK: at the latest a little after
+  // stop_deadline, even if not everything could be checkpointed; what is
+  // journaled is replayed by the next run.
   virtual void Stop() = 0;
+  // The user's pause: made durable, then Pause or Extend is sent. It outlives
+  // the controller. `done`, on the strand and never after `on_end`: OK once it
+  // is durable; NO_SUCH_CONNECTOR; CANCELLED when it is not running.
+  virtual void SetUserPaused(std::string connector, bool paused,
+                             absl::AnyInvocable<void(absl::Status)> done) = 0;
   virtual ControllerSnapshot Snapshot() const = 0;
-  // Called at each fault point with the connector's name. Set before Start.
+  // Called, on the strand, at each fault point with the connector's name. Set
+  // before Start. It may destroy the controller: nothing is done after that.
   virtual void SetFaultHook(
       absl::AnyInvocable<void(FaultPoint, const std::string&)> hook) = 0;
 };

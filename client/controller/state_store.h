@@ -2,17 +2,17 @@
 // See client/controller/README.md; upholds INV-2, INV-3, INV-7.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
+#include "core/connector/requests.h"
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "core/connector/requests.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace penstock::client {
 
@@ -46,13 +46,24 @@ struct StoredPipeline {
   std::map<std::string, StoredConnector> connectors;
 };
 
-// One transaction. Everything in it becomes durable together, or nothing.
+// One transaction. Everything in it becomes durable together, or nothing; it is
+// applied in the order of the members below.
+//
+// Each change may be made again, by the same epoch, with the same values: it
+// then has no effect. So a transaction whose outcome is unknown is simply
+// committed again. What contradicts the stored state is INVALID_REQUEST or
+// ALREADY_EXISTS, and what names no stored connector NO_SUCH_CONNECTOR: bugs of
+// the caller.
 struct StoreTransaction {
+  // With another specification than the stored one: replaces it if the
+  // connector was never opened, otherwise ALREADY_EXISTS. `reserved_steps`
+  // starts at `base_steps`.
   struct AddConnector {
     std::string connector;
     std::string spec_bytes;
     core::Step base_steps = 0;
   };
+  // Raises; a lower number has no effect. The same for ReserveWriter.
   struct ReserveSteps {
     std::string connector;
     core::Step reserved_steps = 0;
@@ -65,11 +76,16 @@ struct StoreTransaction {
     std::string connector;
     std::string position;
   };
+  // A step at or above base_steps and below reserved_steps. The row is never
+  // replaced: one that holds the same is success, another ALREADY_EXISTS.
   struct JournalStep {
     std::string connector;
     core::StepResult result;
   };
-  // Sets base_steps and position and removes journal rows below base_steps.
+  // Sets base_steps, position and specification and removes journal rows below
+  // base_steps, which never goes down and is at most reserved_steps. Another
+  // specification than the stored one needs a journal that is empty
+  // afterwards: rows are replayed with the one they were made with.
   struct Checkpoint {
     std::string connector;
     core::Step base_steps = 0;
@@ -108,13 +124,16 @@ class StateStore {
 
   // Durably takes the next epoch, then reads the whole state: whatever an
   // older epoch committed is in it, and it commits nothing afterwards.
-  // Errors: STATE_DAMAGED, UNAVAILABLE.
+  // Errors: STATE_DAMAGED; UNAVAILABLE (perhaps taken: take another);
+  // STALE_EPOCH (another controller took over while the state was read).
   virtual void TakeLeadership(Reply<StoredPipeline> reply) = 0;
   // Commits iff the stored (incarnation, epoch) is still the caller's, checked
   // under a lock in the same transaction. Calls may overlap; they commit in
   // the order of the calls.
   // Errors: STALE_EPOCH (another controller leads: end); ALREADY_EXISTS (a
-  // journal row with other content: never replaced); UNAVAILABLE.
+  // journal row with other content: never replaced) and others that
+  // StoreTransaction names; UNAVAILABLE (perhaps committed) and STORAGE_FULL:
+  // commit the same again; STATE_DAMAGED; IO_ERROR.
   virtual void Commit(uint64_t epoch, StoreTransaction transaction,
                       Done done) = 0;
   // The stored epoch, to find out who leads.

@@ -1,12 +1,12 @@
 #include "server/dispatch/connector_table.h"
 
-#include <utility>
-
-#include <absl/strings/str_cat.h>
-
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
 
 namespace penstock::server {
 namespace {

@@ -2,18 +2,18 @@
 // last of a delete. See server/dispatch/README.md.
 #pragma once
 
+#include "core/base/mutex.h"
+#include "core/connector/connector.h"
+#include "core/connector/control.h"
+#include "server/dispatch/reply_cache.h"
+
+#include <absl/status/statusor.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <absl/status/statusor.h>
-
-#include "core/base/mutex.h"
-#include "core/connector/connector.h"
-#include "core/connector/control.h"
-#include "server/dispatch/reply_cache.h"
 
 namespace penstock::server {
 

@@ -1,11 +1,5 @@
 #include "server/dispatch/dispatcher.h"
 
-#include <atomic>
-#include <map>
-#include <utility>
-
-#include <absl/strings/str_cat.h>
-
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/mutex.h"
@@ -14,6 +8,12 @@
 #include "server/dispatch/connector_table.h"
 #include "server/dispatch/drain.h"
 #include "server/dispatch/pipeline_fences.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <atomic>
+#include <map>
+#include <utility>
 
 namespace penstock::server {
 namespace {

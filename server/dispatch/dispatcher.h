@@ -2,20 +2,20 @@
 // See server/dispatch/README.md; upholds INV-7 and INV-13.
 #pragma once
 
+#include "core/base/executor.h"
+#include "core/connector/connector.h"
+#include "core/connector/control.h"
+#include "core/contract/component.h"
+#include "server/dispatch/fence_store.h"
+
+#include <absl/functional/any_invocable.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <absl/functional/any_invocable.h>
-
-#include "core/base/executor.h"
-#include "core/connector/connector.h"
-#include "core/connector/control.h"
-#include "core/contract/component.h"
-#include "server/dispatch/fence_store.h"
 
 namespace penstock::server {
 

@@ -1,10 +1,10 @@
 #include "server/dispatch/drain.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "core/base/mutex.h"
 #include "core/base/strand.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace penstock::server {
 namespace {

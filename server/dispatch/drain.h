@@ -1,14 +1,14 @@
 // The orderly end of all connectors of a worker (rule 13).
 #pragma once
 
-#include <memory>
-#include <vector>
+#include "core/base/executor.h"
+#include "core/connector/connector.h"
 
 #include <absl/functional/any_invocable.h>
 #include <absl/time/time.h>
 
-#include "core/base/executor.h"
-#include "core/connector/connector.h"
+#include <memory>
+#include <vector>
 
 namespace penstock::server {
 

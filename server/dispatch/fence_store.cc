@@ -1,14 +1,14 @@
 #include "server/dispatch/fence_store.h"
 
-#include <optional>
-#include <utility>
-
-#include <absl/strings/str_cat.h>
-
 #include "core/base/byte_order.h"
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <optional>
+#include <utility>
 
 namespace penstock::server {
 namespace {

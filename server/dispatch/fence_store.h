@@ -1,15 +1,15 @@
 // The worker's durable memory of who commands each pipeline (rule 1).
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
+#include "core/base/filesystem.h"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "core/base/filesystem.h"
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
 
 namespace penstock::server {
 

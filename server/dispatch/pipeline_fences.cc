@@ -1,10 +1,10 @@
 #include "server/dispatch/pipeline_fences.h"
 
-#include <utility>
+#include "core/base/error.h"
 
 #include <absl/strings/str_cat.h>
 
-#include "core/base/error.h"
+#include <utility>
 
 namespace penstock::server {
 

@@ -2,22 +2,22 @@
 // See server/dispatch/README.md; upholds INV-7.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
+#include "core/base/executor.h"
+#include "core/base/mutex.h"
+#include "core/base/strand.h"
+#include "core/connector/requests.h"
+#include "server/dispatch/fence_store.h"
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
-#include "core/base/executor.h"
-#include "core/base/mutex.h"
-#include "core/base/strand.h"
-#include "core/connector/requests.h"
-#include "server/dispatch/fence_store.h"
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace penstock::server {
 

@@ -1,15 +1,15 @@
 // Remembers what mutations with a request id were answered (rule 8).
 #pragma once
 
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <absl/functional/any_invocable.h>
-#include <absl/status/status.h>
 
 namespace penstock::server {
 

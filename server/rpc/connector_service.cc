@@ -1,13 +1,5 @@
 #include "server/rpc/connector_service.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <vector>
-
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include "core/base/error.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/connector_status.h"
@@ -17,6 +9,14 @@
 #include "proto/wire/status.h"
 #include "proto/wire/violations.h"
 #include "server/rpc/unary.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace penstock::server {
 namespace {

@@ -1,14 +1,14 @@
 // ConnectorService: lifecycle and discovery.
 #pragma once
 
-#include <string>
-#include <utility>
-
-#include <grpcpp/support/server_callback.h>
-
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/rpc/position_cache.h"
+
+#include <grpcpp/support/server_callback.h>
+
+#include <string>
+#include <utility>
 
 namespace penstock::server {
 

@@ -1,19 +1,19 @@
 #include "server/rpc/control_service.h"
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <absl/status/status.h>
-#include <absl/strings/str_cat.h>
-
 #include "core/base/error.h"
 #include "proto/wire/requests.h"
 #include "proto/wire/status.h"
 #include "proto/wire/step.h"
 #include "server/rpc/fragment_writer.h"
 #include "server/rpc/unary.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace penstock::server {
 namespace {

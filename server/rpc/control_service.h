@@ -1,11 +1,11 @@
 // ControlService: the commands, one call each.
 #pragma once
 
-#include <grpcpp/support/server_callback.h>
-
 #include "proto/penstock/v1/control.grpc.pb.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/rpc/position_cache.h"
+
+#include <grpcpp/support/server_callback.h>
 
 namespace penstock::server {
 

@@ -1,19 +1,19 @@
 // Streams one long thing in fragments (rule 9).
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <utility>
+#include "core/base/error.h"
+#include "proto/penstock/v1/control.pb.h"
+#include "proto/wire/fragments.h"
+#include "proto/wire/status.h"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
 #include <grpcpp/support/server_callback.h>
 
-#include "core/base/error.h"
-#include "proto/penstock/v1/control.pb.h"
-#include "proto/wire/fragments.h"
-#include "proto/wire/status.h"
+#include <cstdint>
+#include <string>
+#include <utility>
 
 namespace penstock::server {
 

@@ -1,12 +1,12 @@
 // Base positions too long for the answer to an open.
 #pragma once
 
+#include "core/base/mutex.h"
+
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
-
-#include "core/base/mutex.h"
 
 namespace penstock::server {
 

@@ -1,15 +1,15 @@
 // A unary call: decode, hand over, answer.
 #pragma once
 
-#include <utility>
+#include "proto/wire/requests.h"
+#include "proto/wire/status.h"
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <grpcpp/support/server_callback.h>
 
-#include "proto/wire/requests.h"
-#include "proto/wire/status.h"
+#include <utility>
 
 namespace penstock::server {
 

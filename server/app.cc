@@ -1,0 +1,258 @@
+#include "server/app.h"
+
+#include "core/base/error.h"
+#include "core/base/filesystem.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/notification.h"
+#include "core/base/path_policy.h"
+#include "core/base/random.h"
+#include "core/base/status_macros.h"
+#include "core/base/thread_pool_executor.h"
+#include "core/connector/registry.h"
+#include "server/admin/connector_metrics.h"
+#include "server/admin/http_server.h"
+#include "server/builtin.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/listen_address.h"
+#include "server/rpc/connector_service.h"
+#include "server/rpc/control_service.h"
+#include "server/rpc/position_cache.h"
+#include "server/rpc/watch_hub.h"
+#include "server/rpc/watch_service.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/strip.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <atomic>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace penstock::server {
+namespace {
+
+// Every message is well below this (rule 9).
+constexpr int kMessageBytesMax = 4 << 20;
+// Pairs with the client's keepalive of 30 s (rule 17).
+constexpr int kKeepalivePermitMs = 20'000;
+
+int DriverThreads(const WorkerOptions& options) {
+  return options.driver_threads > 0 ? options.driver_threads
+                                    : core::HardwareThreads();
+}
+
+uint64_t MemoryMax(const WorkerOptions& options) {
+  if (options.memory_max > 0) return options.memory_max;
+  return core::CgroupMemoryLimitBytes(core::PosixFileSystem())
+             .value_or(core::PhysicalMemoryBytes()) /
+         2;
+}
+
+class WorkerApp final : public App {
+ public:
+  explicit WorkerApp(WorkerOptions options)
+      : options_(std::move(options)),
+        random_(core::SeededFromEntropy()),
+        paths_(options_.allow_paths),
+        drivers_("driver", DriverThreads(options_)),
+        io_("io", options_.io_threads),
+        identity_{kVersion, core::RandomId(random_)},
+        started_(core::RealClock().Now()) {
+    RegisterBuiltinConnectors(registry_);
+  }
+
+  ~WorkerApp() override {
+    admin_.reset();
+    StopServing(absl::ZeroDuration());
+  }
+
+  absl::Status Build() {
+    RETURN_IF_ERROR(CheckListenAddress(options_.listen, options_.insecure));
+    DispatcherOptions dispatch;
+    dispatch.memory_max = MemoryMax(options_);
+    dispatch.random_seed = random_.Next64();
+    core::ConnectorRuntime runtime{
+        .executor = drivers_,
+        .io = io_,
+        .environment = {.files = core::PosixFileSystem(),
+                        .io = io_,
+                        .clock = core::RealClock(),
+                        .paths = paths_},
+        .registry = registry_,
+        .random_seed = 0};
+    hub_ = std::make_unique<WatchHub>(identity_.run_id, drivers_);
+    ASSIGN_OR_RETURN(
+        dispatcher_,
+        Dispatcher::Create(
+            dispatch, std::move(runtime),
+            MakeFileFenceStore(core::PosixFileSystem(), options_.state_dir),
+            hub_.get()));
+    hub_->SetDispatcher(dispatcher_.get());
+    connector_service_ =
+        std::make_unique<ConnectorService>(*dispatcher_, positions_, identity_);
+    control_service_ =
+        std::make_unique<ControlService>(*dispatcher_, positions_);
+    watch_service_ = std::make_unique<WatchService>(*hub_, drivers_);
+    RETURN_IF_ERROR(Serve());
+    if (!options_.admin_listen.empty()) RETURN_IF_ERROR(ServeAdmin());
+    LOG(INFO)
+            .With("listen", options_.listen)
+            .With("port", port_)
+            .With("admin_port", admin_port())
+            .With("run_id", identity_.run_id)
+        << "worker " << kVersion << " is ready";
+    return absl::OkStatus();
+  }
+
+  bool Drain() override {
+    LOG(INFO).With("deadline_s", absl::ToDoubleSeconds(options_.drain_timeout))
+        << "draining";
+    health()->SetServingStatus(false);
+    core::Notification drained;
+    std::vector<core::DisconnectReply> replies;
+    hub_->OnDraining(core::RealClock().Now() + options_.drain_timeout);
+    dispatcher_->Drain(options_.drain_timeout,
+                       [&](std::vector<core::DisconnectReply> result) {
+                         replies = std::move(result);
+                         drained.Notify();
+                       });
+    drained.WaitForNotification();
+    bool complete = true;
+    for (const core::DisconnectReply& reply : replies) {
+      if (reply.unconfirmed_steps.empty() && reply.dropped_steps.empty()) {
+        continue;
+      }
+      complete = false;
+      LOG(WARNING)
+              .With("connector", reply.connector)
+              .With("unconfirmed_steps", reply.unconfirmed_steps.size())
+              .With("dropped_steps", reply.dropped_steps.size())
+          << "drained with steps that will be replayed";
+    }
+    StopServing(absl::Seconds(1));
+    LOG(INFO).With("complete", complete) << "drained";
+    return complete;
+  }
+
+  int port() const override { return port_; }
+  int admin_port() const override {
+    return admin_ == nullptr ? 0 : admin_->port();
+  }
+
+ private:
+  absl::Status Serve() {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    builder.SetMaxReceiveMessageSize(kMessageBytesMax);
+    builder.AddChannelArgument(
+        GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+        kKeepalivePermitMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(connector_service_.get());
+    builder.RegisterService(control_service_.get());
+    builder.RegisterService(watch_service_.get());
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || (port_ == 0 && !IsUnixAddress(options_.listen))) {
+      return core::MakeError(
+          core::Reason::UNAVAILABLE,
+          absl::StrCat("listening on ", options_.listen,
+                       ": the address is in use or not ours; choose another "
+                       "with --listen"),
+          {{"address", options_.listen}});
+    }
+    if (IsUnixAddress(options_.listen)) port_ = 0;
+    for (const char* service :
+         {"penstock.v1.ConnectorService", "penstock.v1.ControlService",
+          "penstock.v1.WatchService"}) {
+      health()->SetServingStatus(service, true);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ServeAdmin() {
+    const auto text = [](int code, std::string body) {
+      return HttpReply{.code = code, .body = std::move(body)};
+    };
+    std::map<std::string, HttpServer::Handler> handlers;
+    handlers["/metrics"] = [this](const std::string&) {
+      const auto resident = core::ResidentBytes(core::PosixFileSystem());
+      return HttpReply{
+          .code = 200,
+          .content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .body = RenderMetrics(*dispatcher_, started_, core::RealClock().Now(),
+                                resident.value_or(0), kVersion)};
+    };
+    handlers["/livez"] = [text](const std::string&) {
+      return text(200, "ok\n");
+    };
+    handlers["/readyz"] = [this, text](const std::string&) {
+      return dispatcher_->draining() ? text(503, "draining\n")
+                                     : text(200, "ok\n");
+    };
+    ASSIGN_OR_RETURN(
+        admin_, HttpServer::Start(options_.admin_listen, std::move(handlers)));
+    return absl::OkStatus();
+  }
+
+  grpc::HealthCheckServiceInterface* health() {
+    return server_->GetHealthCheckService();
+  }
+
+  void StopServing(absl::Duration grace) {
+    if (server_ == nullptr) return;
+    hub_->Shutdown();
+    server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+    server_->Wait();
+    server_.reset();
+  }
+
+  const WorkerOptions options_;
+  core::Random random_;
+  const core::PathPolicy paths_;
+  core::Registry registry_;
+  core::ThreadPoolExecutor drivers_;
+  core::ThreadPoolExecutor io_;
+  const WorkerIdentity identity_;
+  const absl::Time started_;
+  PositionCache positions_;
+  std::unique_ptr<WatchHub> hub_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<ConnectorService> connector_service_;
+  std::unique_ptr<ControlService> control_service_;
+  std::unique_ptr<WatchService> watch_service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<HttpServer> admin_;
+  int port_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<App>> App::Start(WorkerOptions options) {
+  auto app = std::make_unique<WorkerApp>(std::move(options));
+  RETURN_IF_ERROR(app->Build());
+  return app;
+}
+
+ExitCode ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return ExitCode::kOk;
+  if (core::HasReason(status, core::Reason::STATE_DAMAGED)) {
+    return ExitCode::kStateDamaged;
+  }
+  if (core::HasReason(status, core::Reason::INVALID_CONFIG)) {
+    return ExitCode::kUsage;
+  }
+  if (core::HasReason(status, core::Reason::UNAVAILABLE)) {
+    return ExitCode::kCannotListen;
+  }
+  return ExitCode::kFailed;
+}
+
+}  // namespace penstock::server

@@ -1,0 +1,21 @@
+#include "server/builtin.h"
+
+#include "core/format/ndjson/ndjson_format.h"
+#include "core/format/raw/raw_format.h"
+#include "core/sinks/file/file_sink.h"
+#include "core/sinks/null/null_sink.h"
+#include "core/sources/file/endpoint.h"
+
+namespace penstock::server {
+
+void RegisterBuiltinConnectors(core::Registry& registry) {
+  registry.RegisterSource("file", core::MakeFileSource);
+  registry.RegisterParser("raw", core::MakeRawParser);
+  registry.RegisterParser("ndjson", core::MakeNdjsonParser);
+  registry.RegisterEncoder("raw", core::MakeRawEncoder);
+  registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
+  registry.RegisterSink("file", core::MakeFileSink);
+  registry.RegisterSink("null", core::MakeNullSink);
+}
+
+}  // namespace penstock::server

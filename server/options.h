@@ -1,0 +1,49 @@
+// How a worker is started.
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock::server {
+
+struct WorkerOptions {
+  // `host:port` or `unix:/path`. Plaintext, so only loopback and Unix sockets
+  // are taken unless `insecure` (rule 16).
+  std::string listen = "127.0.0.1:7070";
+  bool insecure = false;
+  // `host:port` of the admin HTTP server; empty: none.
+  std::string admin_listen = "127.0.0.1:7071";
+  // Where the fence is kept. Must survive restarts of the worker.
+  std::string state_dir;
+  // Roots that sources and sinks may reach; empty: everything.
+  std::vector<std::string> allow_paths;
+  // Bytes; 0: half of the control group's limit, or of the machine's memory.
+  uint64_t memory_max = 0;
+  // How long SIGTERM waits for a controller to queue and release the rest.
+  absl::Duration drain_timeout = absl::Seconds(20);
+  // 0: one for each processor.
+  int driver_threads = 0;
+  int io_threads = 8;
+  std::string log_format = "text";
+  std::string log_level = "info";
+};
+
+// How a worker process ends. Documented in --help and the README.
+enum class ExitCode {
+  kOk = 0,
+  // Something that no other code says.
+  kFailed = 1,
+  kUsage = 2,
+  // Stored state is damaged; the message says what to do.
+  kStateDamaged = 3,
+  kCannotListen = 4,
+  // The drain's deadline passed with steps not committed; they come again.
+  kDrainIncomplete = 5,
+  // A second signal came.
+  kInterrupted = 6,
+};
+
+}  // namespace penstock::server

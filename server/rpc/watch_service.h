@@ -1,0 +1,35 @@
+// WatchService: events as server streams.
+#pragma once
+
+#include "proto/penstock/v1/watch.grpc.pb.h"
+#include "server/rpc/watch_hub.h"
+
+#include <grpcpp/support/server_callback.h>
+
+namespace penstock::server {
+
+// Owner:   the app; outlives the gRPC server. Threads: thread-safe.
+class WatchService final : public v1::WatchService::CallbackService {
+ public:
+  WatchService(WatchHub& hub, core::Executor& executor)
+      : hub_(hub), executor_(executor) {}
+
+  grpc::ServerWriteReactor<v1::WatchResponse>* Watch(
+      grpc::CallbackServerContext* context,
+      const v1::WatchRequest* request) override;
+  grpc::ServerWriteReactor<v1::WatchCompletionResponse>* WatchCompletion(
+      grpc::CallbackServerContext* context,
+      const v1::WatchCompletionRequest* request) override;
+  grpc::ServerWriteReactor<v1::WatchCheckpointResponse>* WatchCheckpoint(
+      grpc::CallbackServerContext* context,
+      const v1::WatchCheckpointRequest* request) override;
+  grpc::ServerWriteReactor<v1::WatchHealthResponse>* WatchHealth(
+      grpc::CallbackServerContext* context,
+      const v1::WatchHealthRequest* request) override;
+
+ private:
+  WatchHub& hub_;
+  core::Executor& executor_;
+};
+
+}  // namespace penstock::server
