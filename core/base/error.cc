@@ -205,7 +205,7 @@ absl::Status WithErrorInfo(absl::Status status, const ErrorInfo& info) {
 }
 
 std::optional<ErrorInfo> GetErrorInfo(const absl::Status& status) {
-  const absl::optional<absl::Cord> payload = status.GetPayload(kErrorInfoUrl);
+  const auto payload = status.GetPayload(kErrorInfoUrl);
   if (!payload.has_value()) return std::nullopt;
   return DecodeErrorInfo(std::string(*payload));
 }
@@ -225,7 +225,7 @@ absl::Status WithRetryDelay(absl::Status status, absl::Duration delay) {
 }
 
 std::optional<absl::Duration> GetRetryDelay(const absl::Status& status) {
-  const absl::optional<absl::Cord> payload = status.GetPayload(kRetryDelayUrl);
+  const auto payload = status.GetPayload(kRetryDelayUrl);
   if (!payload.has_value()) return std::nullopt;
   const std::string bytes(*payload);
   if (bytes.size() != sizeof(uint64_t)) return std::nullopt;

@@ -217,27 +217,14 @@ class PosixFileSystemImpl final : public FileSystem {
   }
 
   absl::Status CreateDirectories(absl::string_view path) override {
-    const std::string name(path);
-    if (::mkdir(name.c_str(), kDirectoryMode) == 0) {
-      return SyncDirectoryAt(std::string(DirectoryOf(path)));
-    }
-    const int error = errno;
+    const absl::Status status = MakeDirectory(path);
     const absl::string_view parent = DirectoryOf(path);
-    if (error == ENOENT && !path.empty() && parent != path) {
-      RETURN_IF_ERROR(CreateDirectories(parent));
-      if (::mkdir(name.c_str(), kDirectoryMode) == 0) {
-        return SyncDirectoryAt(std::string(parent));
-      }
-      if (errno != EEXIST) {
-        return MakeFileError(errno, "create directory", path);
-      }
-      return absl::OkStatus();
+    if (!HasReason(status, Reason::NOT_FOUND) || path.empty() ||
+        parent == path) {
+      return status;
     }
-    if (error == EEXIST) {
-      ASSIGN_OR_RETURN(const FileStat stat, Stat(path));
-      if (stat.type == FileType::kDirectory) return absl::OkStatus();
-    }
-    return MakeFileError(error, "create directory", path);
+    RETURN_IF_ERROR(CreateDirectories(parent));
+    return MakeDirectory(path);
   }
 
   absl::Status SyncDirectory(absl::string_view path) override {
@@ -254,6 +241,20 @@ class PosixFileSystemImpl final : public FileSystem {
   }
 
  private:
+  // One directory, durably; OK if it exists as one.
+  absl::Status MakeDirectory(absl::string_view path) {
+    const std::string name(path);
+    if (::mkdir(name.c_str(), kDirectoryMode) == 0) {
+      return SyncDirectoryAt(std::string(DirectoryOf(path)));
+    }
+    const int error = errno;
+    if (error == EEXIST) {
+      ASSIGN_OR_RETURN(const FileStat stat, Stat(path));
+      if (stat.type == FileType::kDirectory) return absl::OkStatus();
+    }
+    return MakeFileError(error, "create directory", path);
+  }
+
   static absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path,
                                                     int flags) {
     std::string name(path);

@@ -37,8 +37,8 @@ class StatusBuilder {
 
   StatusBuilder& self() { return *this; }
 
-  // Implicit, so that `return builder << "..."` works.
-  operator absl::Status() const {  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): for `return b << "..."`
+  operator absl::Status() const {
     if (!context_.has_value()) return status_;
     return WithContext(status_, context_->str());
   }

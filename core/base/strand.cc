@@ -137,7 +137,11 @@ Strand::~Strand() { state_->Close(); }
 
 void Strand::Post(Task task) { state_->Post(std::move(task)); }
 
-void Strand::Dispatch(Task task) { state_->Dispatch(std::move(task)); }
+void Strand::Dispatch(Task task) {
+  // The task may destroy this Strand.
+  const std::shared_ptr<State> state = state_;
+  state->Dispatch(std::move(task));
+}
 
 Strand::TimerId Strand::PostAfter(absl::Duration delay, Task task) {
   return executor().ScheduleAfter(

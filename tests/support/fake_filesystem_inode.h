@@ -7,6 +7,7 @@
 
 #include <absl/time/time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>

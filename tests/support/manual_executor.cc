@@ -44,16 +44,17 @@ bool ManualExecutor::Cancel(TimerId id) {
 }
 
 bool ManualExecutor::RunOne() {
+  const size_t ready = ready_count();
+  if (ready == 0) return false;
+  size_t index = 0;
+  if (pick_ && ready > 1) {
+    index = pick_(ready);
+    CHECK_LT(index, ready);
+  }
   Task task;
   {
+    // Others may have added tasks since, but only this thread takes any.
     MutexLock lock(mu_);
-    MoveDueTimers();
-    if (ready_.empty()) return false;
-    size_t index = 0;
-    if (pick_ && ready_.size() > 1) {
-      index = pick_(ready_.size());
-      CHECK_LT(index, ready_.size());
-    }
     const auto chosen = ready_.begin() + static_cast<std::ptrdiff_t>(index);
     task = std::move(*chosen);
     ready_.erase(chosen);

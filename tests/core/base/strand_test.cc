@@ -180,6 +180,17 @@ TEST_F(StrandTest, MayBeDestroyedByItsOwnTask) {
   EXPECT_THAT(order_, ElementsAre(1));
 }
 
+TEST_F(StrandTest, MayBeDestroyedByATaskItRunsInline) {
+  auto own = std::make_unique<Strand>(executor_);
+  own->Dispatch([&] {
+    own->Post(Mark(2));
+    own.reset();
+    order_.push_back(1);
+  });
+  executor_.RunUntilIdle();
+  EXPECT_THAT(order_, ElementsAre(1));
+}
+
 TEST_F(StrandTest, MayBeDestroyedWithARunScheduled) {
   auto own = std::make_unique<Strand>(executor_);
   own->Post(Mark(1));
