@@ -7,7 +7,8 @@
 
 namespace penstock::core {
 
-// Threads:   thread-safe. It may be destroyed as soon as a wait returned.
+// Threads:   thread-safe. It may be destroyed as soon as every wait returned,
+//            also while Notify has not.
 // Lifecycle: raised once, never lowered.
 class Notification {
  public:

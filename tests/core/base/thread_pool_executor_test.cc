@@ -144,18 +144,21 @@ TEST_P(ThreadPoolExecutorTest, TasksRunWhileTimersWait) {
 
 TEST_P(ThreadPoolExecutorTest, TimersRunWhileOtherThreadsAreBusy) {
   // All threads but one are held; the timer must still be watched.
+  const int held_count = GetParam() - 1;
   Notification release;
-  Countdown held(GetParam() - 1 + 1);
-  for (int i = 0; i + 1 < GetParam(); ++i) {
-    pool_.Schedule([&] {
+  Notification ran;
+  Countdown held(held_count + 1);
+  // Ends before what its tasks wait on.
+  ThreadPoolExecutor pool("busy", GetParam());
+  for (int i = 0; i < held_count; ++i) {
+    pool.Schedule([&] {
       held.Done();
       release.WaitForNotification();
     });
   }
   held.Done();
-  ASSERT_TRUE(held.Wait());
-  Notification ran;
-  pool_.ScheduleAfter(absl::Milliseconds(5), [&] { ran.Notify(); });
+  EXPECT_TRUE(held.Wait());
+  pool.ScheduleAfter(absl::Milliseconds(5), [&] { ran.Notify(); });
   EXPECT_TRUE(ran.WaitForNotificationWithTimeout(kLong));
   release.Notify();
 }
