@@ -13,6 +13,7 @@
 #include "core/connector/registry.h"
 #include "core/connector/requests.h"
 #include "core/contract/count_watch.h"
+#include "core/contract/health.h"
 
 namespace penstock::core {
 
@@ -77,8 +78,7 @@ class Connector {
   virtual void Release(Step released_steps, Done done) = 0;
   virtual void PrepareCheckpoint(PrepareCheckpointRequest request,
                                  Reply<PrepareCheckpointReply> reply) = 0;
-  virtual void CommitCheckpoint(CommitCheckpointRequest request,
-                                Done done) = 0;
+  virtual void CommitCheckpoint(CommitCheckpointRequest request, Done done) = 0;
   virtual void Disconnect(DisconnectRequest request,
                           Reply<DisconnectReply> reply) = 0;
   // A higher epoch took over: a Queue that has begun no step answers
@@ -95,6 +95,11 @@ class Connector {
   // Shared with watchers.
   virtual std::shared_ptr<CountWatch> completed() const = 0;
   virtual std::shared_ptr<CountWatch> checkpointed() const = 0;
+  // What the source measures of itself; null if it measures nothing. Shared
+  // by: the source and whoever scrapes.
+  virtual std::shared_ptr<const ConnectorMetrics> CustomMetrics() const {
+    return nullptr;
+  }
 };
 
 }  // namespace penstock::core

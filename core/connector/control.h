@@ -47,8 +47,7 @@ class Control {
                                  PrepareCheckpointRequest request,
                                  Reply<PrepareCheckpointReply> reply) = 0;
   virtual void CommitCheckpoint(CommandHeader header,
-                                CommitCheckpointRequest request,
-                                Done done) = 0;
+                                CommitCheckpointRequest request, Done done) = 0;
   virtual void Disconnect(CommandHeader header, DisconnectRequest request,
                           Reply<DisconnectReply> reply) = 0;
 

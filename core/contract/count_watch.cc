@@ -13,16 +13,27 @@ void CountWatch::Advance(uint64_t value) {
   MutexLock lock(mu_);
   if (value <= value_) return;
   value_ = value;
-  // Whoever notifies already goes on to the new value.
+  due_ = true;
+  Notify();
+}
+
+void CountWatch::Repeat() {
+  MutexLock lock(mu_);
+  due_ = true;
+  Notify();
+}
+
+void CountWatch::Notify() {
+  // Whoever notifies already goes on to what is due now.
   if (notifying_) return;
   notifying_ = true;
-  uint64_t delivered = 0;
-  while (delivered < value_) {
-    delivered = value_;
+  while (due_) {
+    due_ = false;
+    const uint64_t value = value_;
     std::vector<std::shared_ptr<Callback>> callbacks = LiveSubscribers();
     mu_.Unlock();
     for (const std::shared_ptr<Callback>& callback : callbacks) {
-      (*callback)(delivered);
+      (*callback)(value);
     }
     // A callback dies here if its token went meanwhile.
     callbacks.clear();

@@ -28,6 +28,9 @@ class CountWatch {
   // Raises the value; a lower or equal one has no effect (counts never go
   // back). Calls the subscribers if it rose.
   void Advance(uint64_t value);
+  // Calls the subscribers with the present value, for one that lost what it
+  // did about it (`protocol.md` rule 7: acknowledge upstream again).
+  void Repeat();
   // Calls `callback` with each new value, rising, until the returned token is
   // dropped; a value that a newer one overtook may be left out. It is not
   // called with the present value: subscribe first, then read value().
@@ -35,6 +38,8 @@ class CountWatch {
   [[nodiscard]] std::shared_ptr<void> Subscribe(Callback callback);
 
  private:
+  // Calls the subscribers until nothing is due. Lets go of the lock meanwhile.
+  void Notify() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Also forgets those whose token is gone. The pointers must be let go
   // outside the lock, for a callback may die with them.
   std::vector<std::shared_ptr<Callback>> LiveSubscribers()
@@ -44,7 +49,9 @@ class CountWatch {
   uint64_t value_ ABSL_GUARDED_BY(mu_);
   // Weak: a subscription ends with its token.
   std::vector<std::weak_ptr<Callback>> subscribers_ ABSL_GUARDED_BY(mu_);
-  // A thread is calling subscribers; it goes on until the value stands still.
+  // Subscribers are to be called with the present value.
+  bool due_ ABSL_GUARDED_BY(mu_) = false;
+  // A thread is calling subscribers; it goes on while something is due.
   bool notifying_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -17,6 +17,18 @@ using testing::IsEmpty;
 
 TEST(CountWatchTest, StartsAtItsValue) { EXPECT_EQ(CountWatch(7).value(), 7u); }
 
+TEST(CountWatchTest, RepeatTellsThePresentValueAgain) {
+  CountWatch watch(7);
+  std::vector<uint64_t> told;
+  const std::shared_ptr<void> token =
+      watch.Subscribe([&told](uint64_t value) { told.push_back(value); });
+  watch.Repeat();
+  watch.Advance(8);
+  watch.Repeat();
+  EXPECT_EQ(watch.value(), 8u);
+  EXPECT_THAT(told, ElementsAre(7, 8, 8));
+}
+
 TEST(CountWatchTest, AdvanceRaisesTheValueAndTellsIt) {
   CountWatch watch(7);
   std::vector<uint64_t> told;

@@ -1,0 +1,326 @@
+#include "core/connector/driver.h"
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/connector/state_machine.h"
+#include "core/contract/command.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace penstock::core {
+namespace {
+
+absl::Status NotOpen(ConnectorState state) {
+  return MakeError(Reason::ILLEGAL_TRANSITION, "the connector is not open yet",
+                   {{"state", std::string(StateName(state))}});
+}
+
+std::string NewInstance(uint64_t seed) {
+  Random random(seed);
+  return RandomId(random);
+}
+
+}  // namespace
+
+std::shared_ptr<Driver> Driver::Create(
+    ConnectorRuntime runtime, OpenRequest request,
+    std::unique_ptr<ConnectorObserver> observer) {
+  auto strand = std::make_shared<Strand>(runtime.executor);
+  // Set once there is a driver to point at; the waker only copies it.
+  auto target = std::make_shared<std::weak_ptr<Driver>>();
+  auto waker = std::make_shared<Waker>(strand, [target] {
+    if (const std::shared_ptr<Driver> driver = target->lock()) driver->Drive();
+  });
+  std::shared_ptr<Driver> driver(
+      new Driver(runtime, std::move(request), std::move(observer),
+                 std::move(strand), std::move(waker)));
+  *target = driver;
+  return driver;
+}
+
+Driver::Driver(ConnectorRuntime runtime, OpenRequest request,
+               std::unique_ptr<ConnectorObserver> observer,
+               std::shared_ptr<Strand> strand, std::shared_ptr<Waker> waker)
+    : instance_(NewInstance(runtime.random_seed)),
+      strand_(std::move(strand)),
+      announcer_(std::make_shared<Announcer>(std::move(observer))),
+      state_(runtime, std::move(request), waker),
+      queue_(state_),
+      replay_(state_),
+      checkpointer_(state_),
+      closer_(state_),
+      opened_(std::make_shared<Mailbox<OpenAnswer>>(waker)) {}
+
+Driver::~Driver() {
+  strand_->Close();
+  if (alarm_ != Strand::TimerId::kNone) strand_->Cancel(alarm_);
+  const absl::Status gone =
+      MakeError(Reason::CANCELLED, "the connector is gone");
+  state_.state = ConnectorState::kClosed;
+  for (OrderedCall& call : ordered_) Refuse(call, gone);
+  for (OrderedCall& call : state_.lanes.TakeOrdered()) Refuse(call, gone);
+  for (ImmediateCall& call : state_.lanes.TakeImmediate()) Refuse(call, gone);
+  for (DisconnectCall& call : disconnects_) call.reply(gone);
+  ReplyOpen(gone);
+  queue_.Close();
+  replay_.Close();
+  checkpointer_.Close();
+  closer_.Drop(gone);
+  for (auto& answer : std::exchange(state_.outbox, {})) answer();
+}
+
+void Driver::Dispatch() {
+  // The strand outlives this call even if a callback lets go of the driver.
+  const std::shared_ptr<Strand> strand = strand_;
+  strand->Dispatch([weak = weak_from_this()] {
+    if (const std::shared_ptr<Driver> driver = weak.lock()) driver->Drive();
+  });
+}
+
+void Driver::Drive() {
+  state_.waker->Begin();
+  ServeImmediate();
+  // Once: who asks again in a callback waits for the next run.
+  for (OrderedCall& call : state_.lanes.TakeOrdered()) Arrive(std::move(call));
+  do {
+    Work work = Work::kAgain;
+    while (work == Work::kAgain) {
+      work = Turn();
+      if (state_.outbox.empty()) continue;
+      Publish();
+      for (auto& answer : std::exchange(state_.outbox, {})) answer();
+    }
+    if (work == Work::kYield) {
+      Publish();
+      state_.waker->EndAndPost();
+      return;
+    }
+  } while (state_.waker->End());
+  NoteHealth();
+  SetAlarm();
+  Publish();
+}
+
+Work Driver::Turn() {
+  ServeImmediate();
+  Hear();
+  ServeOrdered();
+  return GoOn();
+}
+
+Work Driver::GoOn() {
+  bool again = false;
+  bool yield = false;
+  const auto note = [&](absl::StatusOr<Work> work) {
+    if (!work.ok()) {
+      AddError("connector", true, work.status());
+      Fail(work.status());
+    }
+    again = again || !work.ok() || *work == Work::kAgain;
+    yield = yield || (work.ok() && *work == Work::kYield);
+  };
+  note(replay_.Advance());
+  note(queue_.Advance());
+  note(checkpointer_.Advance());
+  note(closer_.Advance());
+  if (again) return Work::kAgain;
+  return yield ? Work::kYield : Work::kIdle;
+}
+
+void Driver::ServeImmediate() {
+  if (!state_.lanes.HasImmediate()) return;
+  for (ImmediateCall& call : state_.lanes.TakeImmediate()) {
+    std::visit([this](auto& one) { Serve(one); }, call);
+  }
+}
+
+void Driver::Serve(OpenCall& call) {
+  if (state_.is_open || opening_ || state_.state != ConnectorState::kOpened) {
+    return state_.Answer(
+        std::move(call.reply),
+        MakeError(Reason::ILLEGAL_TRANSITION, "a connector is opened once",
+                  {{"state", std::string(StateName(state_.state))}}));
+  }
+  opening_ = true;
+  open_replies_.push_back(std::move(call.reply));
+  OpeningContext context = {
+      .runtime = state_.runtime,
+      .request = state_.request,
+      .waker = state_.waker,
+      .completed = state_.completed,
+      .checkpointed = state_.checkpointed,
+      .on_changed = [announcer = announcer_] { announcer->Changed(); }};
+  state_.runtime.io.Schedule([context = std::move(context), opened = opened_] {
+    opened->Put(OpenConnector(context));
+  });
+}
+
+void Driver::Serve(ReleaseCall& call) {
+  if (!state_.is_open) {
+    return state_.Answer(std::move(call.reply), NotOpen(state_.state));
+  }
+  absl::Status released = state_.ledger.Release(call.released_steps);
+  if (released.ok()) {
+    if (state_.state != ConnectorState::kClosed) {
+      state_.outlet->SetReleased(state_.ledger.released_steps());
+    }
+    state_.health.Progress();
+    state_.changed = true;
+  }
+  state_.Answer(std::move(call.reply), std::move(released));
+}
+
+void Driver::Serve(PrepareCall& call) {
+  if (!state_.is_open) {
+    return state_.Answer(std::move(call.reply), NotOpen(state_.state));
+  }
+  queue_.Interrupt();
+  checkpointer_.Prepare(std::move(call));
+}
+
+void Driver::Serve(CommitCall& call) {
+  absl::Status committed = state_.is_open
+                               ? checkpointer_.Commit(call.request.steps)
+                               : NotOpen(state_.state);
+  state_.Answer(std::move(call.reply), std::move(committed));
+}
+
+void Driver::Serve(DisconnectCall& call) {
+  if (opening_) {
+    disconnects_.push_back(std::move(call));
+    return;
+  }
+  if (state_.state != ConnectorState::kClosed) {
+    queue_.Close();
+    replay_.Close();
+    checkpointer_.Close();
+    if (state_.consumer != nullptr) state_.consumer->Abandon();
+    state_.state = ConnectorState::kClosed;
+    state_.changed = true;
+  }
+  closer_.Ask(std::move(call));
+}
+
+void Driver::Serve(SupersedeCall& call) {
+  queue_.Supersede();
+  state_.Answer(std::move(call.reply), absl::OkStatus());
+}
+
+void Driver::Serve(DrainCall& call) {
+  state_.draining = true;
+  if (state_.state == ConnectorState::kRunning) {
+    StopReading();
+    state_.state = ConnectorState::kPaused;
+    state_.changed = true;
+  }
+  state_.Answer(std::move(call.reply), absl::OkStatus());
+}
+
+void Driver::Arrive(OrderedCall call) {
+  if (!state_.is_open && state_.state != ConnectorState::kClosed) {
+    std::visit(
+        [this](auto& one) {
+          state_.Answer(std::move(one.reply), NotOpen(state_.state));
+        },
+        call);
+    return;
+  }
+  // The one that is outstanding is joined, another refused: neither waits.
+  if (auto* queue = std::get_if<QueueCall>(&call);
+      queue != nullptr && queue_.is_active()) {
+    return Serve(*queue);
+  }
+  if (replay_.is_active()) return ArriveInReplay(std::move(call));
+  ordered_.push_back(std::move(call));
+  ServeOrdered();
+}
+
+void Driver::ArriveInReplay(OrderedCall call) {
+  auto* const replay = std::get_if<ReplayCall>(&call);
+  if (replay == nullptr) {
+    // Legal in no state that a Replay runs in.
+    std::visit([this](auto& one) { Serve(one); }, call);
+    return;
+  }
+  const Step step = replay->request.result.step;
+  if (step == replay_.running_step()) return Serve(*replay);
+  for (const OrderedCall& waiting : ordered_) {
+    const Step other = std::get<ReplayCall>(waiting).request.result.step;
+    if (other == step) continue;
+    return state_.Answer(
+        std::move(replay->reply),
+        MakeError(Reason::ILLEGAL_TRANSITION,
+                  absl::StrCat("replaying step ", step, ": step ", other,
+                               " waits already behind step ",
+                               replay_.running_step(), "; one may wait"),
+                  {{"state", std::string(StateName(state_.state))},
+                   {"allowed", "Disconnect"}}));
+  }
+  ordered_.push_back(std::move(call));
+}
+
+void Driver::ServeOrdered() {
+  while (!ordered_.empty() && !LaneIsHeld()) {
+    OrderedCall call = std::move(ordered_.front());
+    ordered_.pop_front();
+    std::visit([this](auto& one) { Serve(one); }, call);
+  }
+}
+
+void Driver::Serve(ExtendCall& call) {
+  absl::Status legal =
+      CheckTransition(state_.state, ReaderVerb::kExtend, state_.has_reader);
+  if (legal.ok() && state_.draining) {
+    legal = MakeError(Reason::SHUTTING_DOWN,
+                      "extending a connector: this worker is draining");
+  }
+  if (legal.ok()) {
+    state_.reader->Request(ExtendCommand{});
+    state_.state = ConnectorState::kRunning;
+    state_.changed = true;
+  }
+  state_.Answer(std::move(call.reply), std::move(legal));
+}
+
+void Driver::Serve(PauseCall& call) {
+  absl::Status legal =
+      CheckTransition(state_.state, ReaderVerb::kPause, state_.has_reader);
+  if (legal.ok()) {
+    StopReading();
+    state_.state = ConnectorState::kPaused;
+    state_.changed = true;
+  }
+  state_.Answer(std::move(call.reply), std::move(legal));
+}
+
+void Driver::StopReading() {
+  if (!state_.is_reader_closed()) state_.reader->Request(PauseCommand{});
+}
+
+void Driver::Fail(const absl::Status& cause) {
+  // A shard's own words are closer to the cause than what follows from them.
+  HearSink();
+  if (state_.state == ConnectorState::kFailed ||
+      state_.state == ConnectorState::kClosed) {
+    return;
+  }
+  const bool was_running = state_.state == ConnectorState::kRunning;
+  state_.state = ConnectorState::kFailed;
+  state_.changed = true;
+  state_.health.SetFatal(cause);
+  queue_.Fail(cause);
+  replay_.Fail(cause);
+  if (state_.consumer != nullptr) state_.consumer->Abandon();
+  if (was_running) StopReading();
+}
+
+}  // namespace penstock::core

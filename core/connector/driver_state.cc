@@ -1,0 +1,36 @@
+#include "core/connector/driver_state.h"
+
+#include "core/base/error.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
+
+namespace penstock::core {
+
+absl::Status FailedBecause(const absl::Status& cause) {
+  if (GetErrorInfo(cause).has_value()) return cause;
+  return MakeError(
+      Reason::CONNECTOR_FAILED,
+      absl::StrCat("the connector failed: ", cause.ToString(), "; reopen it"),
+      {{"cause", std::string(cause.message())}});
+}
+
+void DriverState::NoteStep(const StepResult& result) {
+  position = result.resume;
+  if (result.end_of_input) final_step_made = true;
+  if (result.resume.IsBarrier()) {
+    barriers.Begin(result.step, clock.Now());
+  } else {
+    barriers.End(result.step);
+  }
+  // A flush ends with the commit, so a start comes before it.
+  if (result.transaction_committed) {
+    transactions.End(result.step);
+  } else if (result.transaction_started) {
+    transactions.Begin(result.step, clock.Now());
+  }
+  health.Progress();
+  changed = true;
+}
+
+}  // namespace penstock::core

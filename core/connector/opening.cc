@@ -1,0 +1,247 @@
+#include "core/connector/opening.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+#include "core/connector/backpressure.h"
+#include "core/contract/endpoint.h"
+#include "core/record/schema.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::core {
+namespace {
+
+absl::Status Missing(absl::string_view field) {
+  return MakeError(Reason::INVALID_CONFIG,
+                   absl::StrCat("opening a connector: ", field, " is missing"),
+                   {{"field", std::string(field)}});
+}
+
+absl::StatusOr<RouteKind> RouteOf(const ComponentConfig* config) {
+  if (config == nullptr || config->type() == "key_hash") {
+    return RouteKind::kKeyHash;
+  }
+  if (config->type() == "partition") return RouteKind::kPartition;
+  return MakeError(
+      Reason::INVALID_CONFIG,
+      absl::StrCat("opening a connector: no route of type \"", config->type(),
+                   "\"; known are: key_hash, partition"),
+      {{"field", "route"}});
+}
+
+absl::Status CheckSpec(const OpenRequest& request) {
+  const ConnectorSpec& spec = request.spec;
+  if (spec.name.empty()) return Missing("name");
+  if (spec.sink == nullptr) return Missing("sink");
+  if (spec.encoder == nullptr && spec.format == nullptr) {
+    return Missing("format");
+  }
+  if (request.journaled_steps != 0 &&
+      request.journaled_steps < request.base_steps) {
+    return MakeError(Reason::INVALID_REQUEST,
+                     absl::StrCat("opening a connector: journaled_steps ",
+                                  request.journaled_steps,
+                                  " is below base_steps ", request.base_steps));
+  }
+  return absl::OkStatus();
+}
+
+// Opens the target and its endpoints; the parts are closed by the caller.
+absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
+  const OpenRequest& request = context.request;
+  SinkParts& parts = *opened.sink;
+  const OutputOpen open = {.incarnation = request.incarnation,
+                           .pipeline = request.fence.pipeline,
+                           .connector = request.spec.name,
+                           .writer = request.writer,
+                           .base_steps = request.base_steps,
+                           .first_open = request.first_open,
+                           .shards = request.spec.shards,
+                           .level = opened.level};
+  ASSIGN_OR_RETURN(opened.progress, parts.target->Open(open),
+                   _ << "while opening the sink");
+  opened.sink_is_open = true;
+  if (opened.level == FtModel::kExactlyOnce) {
+    RETURN_IF_ERROR(
+        CheckProgress(opened.progress, request.spec.shards, request.base_steps,
+                      std::max(request.journaled_steps, request.base_steps)));
+  } else {
+    opened.progress.clear();
+  }
+  parts.events = std::make_unique<SinkEvents>(opened.progress, context.waker);
+  for (ShardIndex shard = 0; shard < request.spec.shards; ++shard) {
+    ASSIGN_OR_RETURN(std::unique_ptr<OutputEndpoint> endpoint,
+                     parts.target->MakeEndpoint(shard),
+                     _ << "while opening shard " << shard);
+    SinkEvents* const events = parts.events.get();
+    RETURN_IF_ERROR(endpoint->Connect(
+        [events, shard](bool fatal, absl::Status error, absl::string_view tag) {
+          events->OnEndpointError(shard, fatal, std::move(error), tag);
+        }))
+    << "while connecting shard " << shard;
+    parts.endpoints.push_back(std::move(endpoint));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenSource(const OpeningContext& context,
+                        std::unique_ptr<Parser> parser,
+                        OpenedConnector& opened) {
+  Consumer::Options options;
+  options.level = opened.level;
+  options.queued_bytes_max = opened.limits.queued_bytes_max;
+  options.estimator = opened.encoder->Clone();
+  options.budget = opened.budget;
+  options.waker = context.waker;
+  options.completed = context.completed;
+  // Only level none is left out of checkpoints.
+  if (opened.level.has_value() && context.request.checkpointing) {
+    options.checkpointed = context.checkpointed;
+  }
+  options.on_changed = context.on_changed;
+  opened.consumer = std::make_shared<Consumer>(
+      std::move(options), context.runtime.executor.clock());
+  const Schema schema;
+  absl::StatusOr<OpenedInput> input =
+      MakeError(Reason::INTERNAL, "opening the source: it is of no known kind");
+  if (auto* transport =
+          dynamic_cast<TransportInputEndpoint*>(opened.source.get())) {
+    if (parser == nullptr) return Missing("format");
+    input = transport->Open(*opened.consumer, std::move(parser), schema,
+                            context.request.position);
+  } else if (auto* integrated =
+                 dynamic_cast<IntegratedInputEndpoint*>(opened.source.get())) {
+    input =
+        integrated->Open(*opened.consumer, schema, context.request.position);
+  }
+  if (!input.ok()) {
+    return WithContext(input.status(), "while opening the source");
+  }
+  opened.reader = std::move(input->reader);
+  opened.position = std::move(input->position);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<FtModel>> DecideLevel(
+    std::optional<FtModel> asked, bool allow_lower, bool has_source,
+    std::optional<FtModel> source, std::optional<FtModel> sink) {
+  const std::optional<FtModel> possible =
+      has_source ? std::min(source, sink) : sink;
+  if (asked <= possible) return asked;
+  if (allow_lower) return possible;
+  const bool source_is_short = has_source && source < asked;
+  const bool sink_is_short = sink < asked;
+  const absl::string_view who = source_is_short && sink_is_short
+                                    ? "source and sink"
+                                : source_is_short ? "the source"
+                                                  : "the sink";
+  return MakeError(
+      Reason::LEVEL_REFUSED,
+      absl::StrCat("opening a connector: ", who, " cannot give level ",
+                   LevelName(asked), ", only ", LevelName(possible),
+                   "; ask for that, or set allow_lower"),
+      {{"asked", std::string(LevelName(asked))},
+       {"source", has_source ? std::string(LevelName(source)) : "absent"},
+       {"sink", std::string(LevelName(sink))}});
+}
+
+absl::Status CheckProgress(const std::vector<Step>& progress, uint32_t shards,
+                           Step base_steps, Step journaled_steps) {
+  if (progress.size() != shards) {
+    return MakeError(Reason::PROGRESS_LOST,
+                     absl::StrCat("opening the sink: it holds the progress of ",
+                                  progress.size(), " shards, not of ", shards),
+                     {{"shards", absl::StrCat(shards)},
+                      {"found", absl::StrCat(progress.size())}});
+  }
+  for (ShardIndex shard = 0; shard < shards; ++shard) {
+    const Step found = progress[shard];
+    if (found >= base_steps && found <= journaled_steps) continue;
+    const bool behind = found < base_steps;
+    return MakeError(
+        behind ? Reason::PROGRESS_BEHIND : Reason::PROGRESS_AHEAD,
+        absl::StrCat("opening the sink: shard ", shard, " holds the steps ",
+                     "below ", found,
+                     behind ? ", but the checkpoint has those below "
+                            : ", but the journal has only those below ",
+                     behind ? base_steps : journaled_steps),
+        {{"shard", absl::StrCat(shard)},
+         {"progress", absl::StrCat(found)},
+         {"base_steps", absl::StrCat(base_steps)},
+         {"journaled_steps", absl::StrCat(journaled_steps)}});
+  }
+  return absl::OkStatus();
+}
+
+void CloseUnused(std::unique_ptr<OpenedConnector> opened) {
+  if (opened == nullptr) return;
+  if (opened->reader != nullptr) {
+    opened->reader->Request(DisconnectCommand{});
+    opened->reader.reset();
+  }
+  if (!opened->sink_is_open) return;
+  opened->sink->endpoints.clear();
+  const absl::Status closed = opened->sink->target->Close();
+  if (!closed.ok()) LOG(WARNING) << "closing an unused sink: " << closed;
+}
+
+absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
+    const OpeningContext& context) {
+  const ConnectorSpec& spec = context.request.spec;
+  const Registry& registry = context.runtime.registry;
+  const Environment& environment = context.runtime.environment;
+  RETURN_IF_ERROR(CheckSpec(context.request));
+  auto opened = std::make_unique<OpenedConnector>();
+  ASSIGN_OR_RETURN(opened->limits, ResolveLimits(spec.limits, spec.shards));
+  ASSIGN_OR_RETURN(opened->route, RouteOf(spec.route.get()));
+  std::unique_ptr<Parser> parser;
+  if (spec.source != nullptr) {
+    ASSIGN_OR_RETURN(opened->source,
+                     registry.MakeSource(*spec.source, environment));
+    if (spec.format != nullptr) {
+      ASSIGN_OR_RETURN(parser, registry.MakeParser(*spec.format));
+    }
+  }
+  const ComponentConfig& encoder =
+      spec.encoder != nullptr ? *spec.encoder : *spec.format;
+  ASSIGN_OR_RETURN(opened->encoder, registry.MakeEncoder(encoder));
+  ASSIGN_OR_RETURN(std::unique_ptr<OutputTarget> target,
+                   registry.MakeSink(*spec.sink, environment));
+  ASSIGN_OR_RETURN(
+      opened->level,
+      DecideLevel(spec.level, spec.allow_lower, opened->source != nullptr,
+                  opened->source != nullptr ? opened->source->FaultTolerance()
+                                            : std::nullopt,
+                  target->FaultTolerance()));
+  opened->budget = std::make_shared<InflightBudget>(
+      InflightBudget::Options{.limit = opened->limits.inflight_bytes_max,
+                              .high = opened->limits.inflight_high,
+                              .low = opened->limits.inflight_low});
+  opened->sink = std::make_shared<SinkParts>();
+  opened->sink->target = std::move(target);
+
+  absl::Status status = OpenSink(context, *opened);
+  if (status.ok() && opened->source != nullptr) {
+    status = OpenSource(context, std::move(parser), *opened);
+  }
+  if (!status.ok()) {
+    CloseUnused(std::move(opened));
+    return status;
+  }
+  return opened;
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,174 @@
+#include "core/connector/outlet.h"
+
+#include "core/base/check.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::core {
+
+SinkEvents::SinkEvents(std::vector<Step> progress, std::shared_ptr<Waker> waker)
+    : events_(std::move(waker)), progress_(std::move(progress)) {}
+
+void SinkEvents::OnProgress(ShardIndex shard, Step steps) {
+  {
+    MutexLock lock(mu_);
+    if (shard < progress_.size()) {
+      progress_[shard] = std::max(progress_[shard], steps);
+    }
+  }
+  events_.Put({.kind = SinkEvent::Kind::kProgress, .shard = shard});
+}
+
+void SinkEvents::OnRetry(ShardIndex shard, const absl::Status& error,
+                         absl::Time next_attempt) {
+  events_.Put({.kind = SinkEvent::Kind::kRetry,
+               .shard = shard,
+               .error = error,
+               .next_attempt = next_attempt});
+}
+
+void SinkEvents::OnRecovered(ShardIndex shard) {
+  events_.Put({.kind = SinkEvent::Kind::kRecovered, .shard = shard});
+}
+
+void SinkEvents::OnFatal(ShardIndex shard, const absl::Status& error) {
+  events_.Put({.kind = SinkEvent::Kind::kFatal,
+               .shard = shard,
+               .error = error,
+               .fatal = true});
+}
+
+void SinkEvents::OnEndpointError(ShardIndex shard, bool fatal,
+                                 absl::Status error, absl::string_view tag) {
+  events_.Put({.kind = SinkEvent::Kind::kError,
+               .shard = shard,
+               .error = std::move(error),
+               .tag = std::string(tag),
+               .fatal = fatal});
+}
+
+bool SinkEvents::AllHold(Step step) const {
+  MutexLock lock(mu_);
+  return !progress_.empty() &&
+         std::all_of(progress_.begin(), progress_.end(),
+                     [step](Step progress) { return progress > step; });
+}
+
+Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
+               std::unique_ptr<RowEncoder> encoder,
+               std::shared_ptr<InflightBudget> budget,
+               std::shared_ptr<Waker> waker, Executor& io, const Clock& clock)
+    : level_(options.level),
+      clock_(clock),
+      parts_(std::move(parts)),
+      budget_(std::move(budget)),
+      workers_(std::make_shared<ShardWorkers>()),
+      moved_(std::make_shared<std::atomic<bool>>(false)),
+      room_events_(std::make_shared<std::atomic<uint64_t>>(0)) {
+  const auto shards = static_cast<uint32_t>(parts_->endpoints.size());
+  const auto wake = [moved = moved_, waker] {
+    moved->store(true);
+    waker->Wake();
+  };
+  tracker_ = std::make_shared<AckTracker>(
+      options.base_steps, clock, [wake](Step /*completed*/) { wake(); });
+  budget_->SetOnRoom([wake, room_events = room_events_] {
+    room_events->fetch_add(1);
+    wake();
+  });
+  parts_->queues =
+      std::make_unique<ShardQueues>(shards, options.limits.shard_queue_chunks);
+  size_t chunk_bytes = options.limits.chunk_bytes;
+  for (ShardIndex shard = 0; shard < shards; ++shard) {
+    OutputEndpoint& endpoint = *parts_->endpoints[shard];
+    ShardQueue& queue = parts_->queues->at(shard);
+    chunk_bytes = std::min(chunk_bytes, endpoint.MaxBufferSizeBytes());
+    queue.SetOnRoom(wake);
+    ShardWorkerOptions worker;
+    worker.shard = shard;
+    worker.level = options.level;
+    worker.frames = parts_->target->Frames();
+    worker.progress = options.progress.empty() ? 0 : options.progress[shard];
+    worker.released = options.base_steps;
+    worker.random_seed = options.random_seed + shard;
+    workers_->push_back(ShardWorker::Create(worker, endpoint,
+                                            parts_->target->Committer(), queue,
+                                            io, *parts_->events));
+  }
+  handoff_ =
+      MakeHandoff(std::move(encoder), options.route, *parts_->queues, budget_,
+                  ChunkConfig{.target_bytes = std::max<size_t>(1, chunk_bytes),
+                              .encode_policy = options.encode_policy,
+                              .level = options.level},
+                  clock);
+  for (const auto& worker : *workers_) worker->Start();
+}
+
+Outlet::~Outlet() {
+  handoff_.reset();
+  if (parts_ == nullptr || stopped_) return;
+  // A call that is running in an endpoint needs the parts until it returns.
+  // The worker holds its callback, the callback not the worker: no cycle.
+  for (const auto& worker : *workers_) {
+    worker->Stop(absl::ZeroDuration(),
+                 [parts = parts_](const ShardStopReport& /*report*/) {});
+  }
+}
+
+absl::Time Outlet::Relieve() {
+  if (handoff_ == nullptr) return absl::InfiniteFuture();
+  if (parked_total() > 0) (void)handoff_->Relieve();
+  if (level_ == FtModel::kExactlyOnce) return absl::InfiniteFuture();
+  return handoff_->FlushAged(clock_.SteadyNow());
+}
+
+size_t Outlet::parked_total() const {
+  if (handoff_ == nullptr) return 0;
+  size_t total = 0;
+  for (ShardIndex shard = 0; shard < workers_->size(); ++shard) {
+    total += handoff_->parked(shard);
+  }
+  return total;
+}
+
+void Outlet::SetReleased(Step count) {
+  for (const auto& worker : *workers_) worker->SetReleased(count);
+}
+
+void Outlet::Lift(Step steps,
+                  std::function<void(ShardIndex, absl::Status)> done) {
+  for (ShardIndex shard = 0; shard < workers_->size(); ++shard) {
+    (*workers_)[shard]->Lift(steps, [shard, done](absl::Status status) {
+      done(shard, std::move(status));
+    });
+  }
+}
+
+void Outlet::Stop(absl::Duration deadline,
+                  std::function<void(ShardIndex, ShardStopReport)> done) {
+  CHECK(!stopped_);
+  stopped_ = true;
+  for (ShardIndex shard = 0; shard < workers_->size(); ++shard) {
+    // As in the destructor: the parts live until the shard has stopped.
+    (*workers_)[shard]->Stop(
+        deadline, [shard, done, parts = parts_](ShardStopReport report) {
+          done(shard, std::move(report));
+        });
+  }
+}
+
+std::shared_ptr<SinkParts> Outlet::TakeParts() {
+  CHECK(handoff_ == nullptr) << "it refers to the queues";
+  return std::exchange(parts_, nullptr);
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,86 @@
+// The snapshot of one connector.
+#include "core/connector/driver.h"
+
+#include <memory>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+void ShowInput(const Consumer& consumer, ConnectorStatus& status) {
+  const InputTotals totals = consumer.totals();
+  status.end_of_input = totals.end_of_input;
+  status.buffered_total = totals.buffered;
+  status.extended_total = totals.extended;
+  status.replayed_total = totals.replayed;
+  status.queued = totals.queued;
+  status.records_discarded += totals.records_discarded;
+  status.parse_errors = totals.parse_errors;
+}
+
+}  // namespace
+
+ConnectorStatus Driver::Status() const {
+  // Before anything is read: what changes meanwhile is news again.
+  announcer_->Seen();
+  Published published;
+  {
+    MutexLock lock(published_mu_);
+    published = published_;
+  }
+  ConnectorStatus status;
+  status.name = state_.request.spec.name;
+  status.pipeline = state_.request.fence.pipeline;
+  status.instance = instance_;
+  status.spec_bytes = state_.request.spec_bytes;
+  status.state = published.state;
+  status.level_asked = state_.request.spec.level;
+  status.level = published.level;
+  status.running_step = published.running_step;
+  status.base_steps = state_.request.base_steps;
+  status.made_steps = state_.ledger.made_steps();
+  status.released_steps = state_.ledger.released_steps();
+  status.completed_steps = state_.completed->value();
+  status.checkpointed_steps = state_.checkpointed->value();
+  status.retained_steps = state_.ledger.retained_steps();
+  status.retained_bytes = state_.ledger.retained_bytes();
+  status.records_out = published.handoff.records_out;
+  status.records_skipped = published.handoff.records_skipped;
+  status.records_discarded = published.handoff.records_discarded;
+  status.already_held_steps = published.already_held_steps;
+  if (published.consumer != nullptr) ShowInput(*published.consumer, status);
+  if (published.budget != nullptr) {
+    status.inflight_bytes = published.budget->usage();
+  }
+  const size_t shards =
+      published.workers == nullptr ? 0 : published.workers->size();
+  for (ShardIndex shard = 0; shard < shards; ++shard) {
+    const ShardSnapshot snapshot = (*published.workers)[shard]->Snapshot();
+    ShardStatus& shown = status.shards.emplace_back();
+    shown.progress = snapshot.progress;
+    shown.held_bytes = snapshot.held_bytes;
+    shown.parked_chunks = published.parked_chunks[shard];
+    if (published.sink != nullptr) {
+      shown.queued_chunks = published.sink->queues->at(shard).size();
+    }
+  }
+  HealthLog::Snapshot health = state_.health.snapshot();
+  status.health = std::move(health.health);
+  status.health_since = health.since;
+  status.first_error = std::move(health.first_error);
+  status.error_count = health.error_count;
+  status.errors = std::move(health.errors);
+  status.blockers = std::move(published.blockers);
+  return status;
+}
+
+std::shared_ptr<const ConnectorMetrics> Driver::CustomMetrics() const {
+  std::shared_ptr<Consumer> consumer;
+  {
+    MutexLock lock(published_mu_);
+    consumer = published_.consumer;
+  }
+  return consumer == nullptr ? nullptr : consumer->custom_metrics();
+}
+
+}  // namespace penstock::core
