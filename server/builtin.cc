@@ -4,7 +4,7 @@
 #include "core/format/raw/raw_format.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/null/null_sink.h"
-#include "core/sources/file/endpoint.h"
+#include "core/sources/file/file_source.h"
 
 namespace penstock::server {
 
