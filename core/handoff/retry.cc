@@ -23,7 +23,9 @@ absl::Duration Backoff::Next() {
   const absl::Duration full = current_;
   // Saturates at infinity, never overflows.
   current_ = std::min(full * policy_.multiplier, policy_.max);
-  const absl::Duration drawn = full * (1.0 - policy_.jitter * random_.Double());
+  // Whole nanoseconds: what clocks count in.
+  const absl::Duration drawn = absl::Floor(
+      full * (1.0 - policy_.jitter * random_.Double()), absl::Nanoseconds(1));
   return std::clamp(drawn, std::min(absl::Microseconds(1), full), full);
 }
 

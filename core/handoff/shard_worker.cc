@@ -420,7 +420,8 @@ class StrandShardWorker final
   // Fails what is held. A commit under way keeps the frames until its answer.
   void DropHeld() {
     if (write_ != nullptr) {
-      for (const Step step : write_->numbers) NoteLost(step);
+      // Some of it may have reached the target.
+      Append(write_->numbers, report_.unconfirmed);
       write_->TakeAcks();
       write_ = nullptr;
     }
@@ -445,7 +446,7 @@ class StrandShardWorker final
     return std::visit([](const auto& value) { return value.step; }, item);
   }
 
-  static void Append(std::vector<Step> from, std::vector<Step>& to) {
+  static void Append(const std::vector<Step>& from, std::vector<Step>& to) {
     to.insert(to.end(), from.begin(), from.end());
   }
 

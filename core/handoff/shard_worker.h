@@ -58,10 +58,11 @@ struct ShardWorkerOptions {
 };
 
 struct ShardStopReport {
-  // Released steps whose commit was not confirmed, ascending.
+  // Released steps whose commit was not confirmed; below exactly-once those
+  // whose write was begun and not confirmed. Ascending.
   std::vector<Step> unconfirmed;
-  // Steps dropped because they were not released or not ended (or, below
-  // exactly-once, not written in time), ascending.
+  // Steps dropped because they were not released; below exactly-once those
+  // that were not written in time. Ascending.
   std::vector<Step> dropped;
 };
 

@@ -17,7 +17,9 @@ absl::Time FakeClock::SteadyNow() const {
 
 void FakeClock::Advance(absl::Duration duration) {
   CHECK_GE(duration, absl::ZeroDuration());
-  steady_ns_.fetch_add(absl::ToInt64Nanoseconds(duration));
+  // Rounded up, so that who advances to a timer finds it due.
+  steady_ns_.fetch_add(
+      absl::ToInt64Nanoseconds(absl::Ceil(duration, absl::Nanoseconds(1))));
 }
 
 void FakeClock::SetNow(absl::Time now) {
