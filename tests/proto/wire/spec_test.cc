@@ -1,0 +1,376 @@
+#include "proto/wire/spec.h"
+
+#include "core/base/error.h"
+#include "core/format/ndjson/config.h"
+#include "core/format/raw/config.h"
+#include "core/sinks/file/config.h"
+#include "core/sources/file/config.h"
+#include "proto/penstock/v1/spec.pb.h"
+#include "tests/support/status_matchers.h"
+
+#include <absl/time/time.h>
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/unknown_field_set.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::wire {
+namespace {
+
+using core::HasReason;
+using core::Reason;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+v1::ConnectorSpec ParseText(const std::string& text) {
+  v1::ConnectorSpec spec;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec));
+  return spec;
+}
+
+v1::ConnectorSpec Smallest() {
+  return ParseText(R"pb(
+    name: "orders"
+    source { file { path: "/in" } }
+    format { ndjson {} }
+    sink { file { path: "/out" } }
+  )pb");
+}
+
+std::vector<std::string> FieldsOf(const v1::ConnectorSpec& spec) {
+  Violations violations;
+  SpecFromProto(spec, "connectors[0]", violations);
+  std::vector<std::string> fields;
+  for (const FieldViolation& violation : violations.kept()) {
+    fields.push_back(violation.field);
+  }
+  return fields;
+}
+
+template <typename Config>
+const Config& As(
+    const std::shared_ptr<const core::ComponentConfig>& component) {
+  return dynamic_cast<const Config&>(*component);
+}
+
+TEST(SpecTest, DefaultsAreThoseOfTheProtoComments) {
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec,
+                       SpecFromProto(Smallest()));
+  EXPECT_EQ(spec.name, "orders");
+  EXPECT_EQ(spec.shards, 1u);
+  EXPECT_EQ(spec.level, core::FtModel::kExactlyOnce);
+  EXPECT_FALSE(spec.allow_lower);
+  EXPECT_EQ(spec.on_parse_error, core::BadRecordPolicy::kSkip);
+  EXPECT_EQ(spec.on_encode_error, core::BadRecordPolicy::kSkip);
+  EXPECT_EQ(spec.route->type(), "partition");
+  EXPECT_EQ(spec.limits.record_bytes_max, uint64_t{16} << 20);
+  EXPECT_EQ(spec.limits.chunk_bytes, uint64_t{256} << 10);
+  EXPECT_EQ(spec.limits.shard_queue_chunks, 8u);
+  EXPECT_EQ(spec.limits.inflight_bytes_max, uint64_t{64} << 20);
+  EXPECT_EQ(spec.limits.step_bytes, uint64_t{8} << 20);
+  EXPECT_EQ(spec.limits.step_linger, absl::Milliseconds(100));
+  EXPECT_EQ(spec.limits.step_bytes_max, uint64_t{16} << 20);
+  EXPECT_EQ(spec.limits.step_records_max, UINT64_MAX);
+  EXPECT_EQ(spec.limits.memory_max, uint64_t{192} << 20);
+}
+
+TEST(SpecTest, ResolvedSpecWritesEveryDefaultOut) {
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec,
+                       SpecFromProto(Smallest()));
+  const v1::ConnectorSpec expected = ParseText(R"pb(
+    name: "orders"
+    source { file { path: "/in" } }
+    format { ndjson {} }
+    route { partition {} }
+    sink { file { path: "/out" } }
+    shards: 1
+    level: DELIVERY_LEVEL_EXACTLY_ONCE
+    allow_lower: false
+    on_parse_error: BAD_RECORD_POLICY_SKIP
+    on_encode_error: BAD_RECORD_POLICY_SKIP
+    limits {
+      record_bytes_max: 16777216
+      block_bytes: 1048576
+      queued_bytes_max: 33554432
+      chunk_bytes_max: 262144
+      shard_queue_chunks_max: 8
+      in_flight_bytes_max: 67108864
+      in_flight_high_mark: 0.8
+      in_flight_low_mark: 0.5
+      step_bytes: 8388608
+      step_linger { nanos: 100000000 }
+      step_bytes_max: 16777216
+      steps_outstanding_max: 64
+      retained_bytes_max: 67108864
+      memory_max: 201326592
+    }
+    versions { format: 1 encoder: 1 route: 1 }
+  )pb");
+  EXPECT_EQ(SpecToProto(spec).DebugString(), expected.DebugString());
+  EXPECT_EQ(SpecToBytes(spec), expected.SerializeAsString());
+}
+
+TEST(SpecTest, ResolvedSpecResolvesToItself) {
+  v1::ConnectorSpec given = ParseText(R"pb(
+    name: "o.r-d_ers"
+    source { file { path: "${env:IN}/a" } }
+    format { ndjson { key: "user.id" } }
+    route { partition {} }
+    sink { null {} }
+    shards: 4
+    level: DELIVERY_LEVEL_NONE
+    allow_lower: true
+    on_parse_error: BAD_RECORD_POLICY_FAIL
+    on_encode_error: BAD_RECORD_POLICY_FAIL
+    limits {
+      record_bytes_max: 1000
+      block_bytes: 4096
+      queued_bytes_max: 5000
+      chunk_bytes_max: 1024
+      shard_queue_chunks_max: 3
+      in_flight_bytes_max: 1000000
+      in_flight_high_mark: 0.9
+      in_flight_low_mark: 0.25
+      step_bytes: 77
+      step_linger { seconds: 1 }
+      step_bytes_max: 250000
+      steps_outstanding_max: 5
+      retained_bytes_max: 9999
+      memory_max: 1014999
+      step_records_max: 10
+    }
+    versions { format: 1 encoder: 0 route: 1 }
+  )pb");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec once, SpecFromProto(given));
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec twice,
+                       SpecFromBytes(SpecToBytes(once)));
+  EXPECT_EQ(SpecToBytes(twice), SpecToBytes(once));
+  given.mutable_versions()->set_encoder(1);
+  EXPECT_EQ(SpecToProto(once).DebugString(), given.DebugString());
+}
+
+TEST(SpecTest, ComponentsAreTyped) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_ndjson()->set_key("user.id");
+  given.mutable_limits()->set_block_bytes(8192);
+  given.mutable_limits()->set_record_bytes_max(uint64_t{100} << 20);
+  given.mutable_limits()->set_in_flight_bytes_max(uint64_t{1} << 30);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(As<core::FileSourceConfig>(spec.source).path, "/in");
+  EXPECT_EQ(As<core::FileSourceConfig>(spec.source).block_bytes, 8192u);
+  EXPECT_EQ(As<core::NdjsonConfig>(spec.format).key, "user.id");
+  EXPECT_EQ(As<core::NdjsonConfig>(spec.format).record_bytes_max,
+            size_t{100} << 20);
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(As<core::FileSinkConfig>(spec.sink).path, "/out");
+  EXPECT_GT(As<core::FileSinkConfig>(spec.sink).buffer_bytes_max,
+            size_t{100} << 20);
+  EXPECT_EQ(spec.encoder, nullptr);
+}
+
+TEST(SpecTest, RawLinesKeepTheirCarriageReturn) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_raw();
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_FALSE(As<core::RawConfig>(spec.format).strip_cr);
+  EXPECT_EQ(spec.route->type(), "partition");
+}
+
+TEST(SpecTest, DefaultsFollowWhatWasGiven) {
+  v1::ConnectorSpec given = Smallest();
+  given.set_shards(16);
+  given.mutable_limits()->set_in_flight_bytes_max(uint64_t{16} << 20);
+  given.mutable_limits()->set_retained_bytes_max(uint64_t{200} << 20);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  // Half of 16 MiB is 2 x 16 shards x 1 chunk of 256 KiB.
+  EXPECT_EQ(spec.limits.shard_queue_chunks, 1u);
+  EXPECT_EQ(spec.limits.step_bytes_max, uint64_t{4} << 20);
+  EXPECT_EQ(spec.limits.step_bytes, uint64_t{4} << 20);
+  EXPECT_EQ(spec.limits.memory_max, uint64_t{32 + 16 + 200} << 20);
+}
+
+TEST(SpecTest, EmptySpecNamesAllThatIsMissing) {
+  EXPECT_THAT(FieldsOf(v1::ConnectorSpec()),
+              ElementsAre("connectors[0].name", "connectors[0].source",
+                          "connectors[0].format", "connectors[0].sink"));
+  EXPECT_THAT(SpecFromProto(v1::ConnectorSpec()),
+              HasReason(Reason::INVALID_CONFIG));
+}
+
+TEST(SpecTest, UnknownArmIsRefusedByNumberOnly) {
+  v1::ConnectorSpec spec = Smallest();
+  v1::SinkSpec& sink = *spec.mutable_sink();
+  sink.Clear();
+  sink.GetReflection()->MutableUnknownFields(&sink)->AddLengthDelimited(3, "");
+  EXPECT_THAT(FieldsOf(spec), ElementsAre("connectors[0].sink.#3"));
+}
+
+TEST(SpecTest, DefaultsThatTheCoreLacksMayBeGiven) {
+  v1::ConnectorSpec spec = Smallest();
+  spec.mutable_limits()->mutable_chunk_age_max()->set_nanos(200'000'000);
+  spec.mutable_limits()->mutable_transaction_max()->set_seconds(300);
+  spec.mutable_limits()->mutable_stalled_after()->set_seconds(60);
+  spec.mutable_limits()->set_step_result_bytes_max(262'144);
+  spec.mutable_limits()->set_journal_bytes_max(uint64_t{4} << 30);
+  spec.mutable_limits()->set_journal_rows_max(100'000);
+  spec.mutable_limits()->set_watch_events_max(1024);
+  spec.mutable_limits()->set_watch_bytes_max(1 << 20);
+  EXPECT_THAT(FieldsOf(spec), IsEmpty());
+}
+
+TEST(SpecTest, OtherValuesThatTheCoreLacksAreUnsupported) {
+  v1::ConnectorSpec spec = Smallest();
+  spec.mutable_limits()->mutable_chunk_age_max()->set_seconds(1);
+  spec.mutable_limits()->mutable_transaction_max()->set_seconds(1);
+  spec.mutable_limits()->mutable_stalled_after()->set_seconds(1);
+  spec.mutable_limits()->set_step_result_bytes_max(1 << 20);
+  spec.mutable_limits()->set_journal_bytes_max(1);
+  spec.mutable_limits()->set_journal_rows_max(1);
+  spec.mutable_limits()->set_watch_events_max(1);
+  spec.mutable_limits()->set_watch_bytes_max(1);
+  spec.mutable_orphan_timeout()->set_seconds(1);
+  spec.mutable_versions()->set_route(2);
+  EXPECT_THAT(FieldsOf(spec),
+              ElementsAre("connectors[0].limits.chunk_age_max",
+                          "connectors[0].limits.transaction_max",
+                          "connectors[0].limits.stalled_after",
+                          "connectors[0].limits.step_result_bytes_max",
+                          "connectors[0].limits.journal_bytes_max",
+                          "connectors[0].limits.journal_rows_max",
+                          "connectors[0].limits.watch_events_max",
+                          "connectors[0].limits.watch_bytes_max",
+                          "connectors[0].orphan_timeout",
+                          "connectors[0].versions.route"));
+  EXPECT_THAT(SpecFromProto(spec), HasReason(Reason::UNSUPPORTED));
+}
+
+TEST(SpecTest, BytesThatDoNotParseAreDamage) {
+  EXPECT_THAT(SpecFromBytes("\xFF\xFF"), HasReason(Reason::STATE_DAMAGED));
+}
+
+TEST(SpecTest, HashIsOfTheBytes) {
+  EXPECT_EQ(SpecHash("").size(), 8u);
+  EXPECT_NE(SpecHash("a"), SpecHash("b"));
+}
+
+// Each changes one thing in the smallest spec that makes one field wrong.
+struct Wrong {
+  const char* name;
+  void (*change)(v1::ConnectorSpec&);
+  const char* field;
+};
+class WrongSpecTest : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongSpecTest, IsRefusedByName) {
+  v1::ConnectorSpec spec = Smallest();
+  GetParam().change(spec);
+  EXPECT_THAT(FieldsOf(spec),
+              ElementsAre(std::string("connectors[0].") + GetParam().field));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongSpecTest,
+    ::testing::Values(
+        Wrong{"Name", [](auto& s) { s.set_name("a b"); }, "name"},
+        Wrong{"NoSourcePath",
+              [](auto& s) { s.mutable_source()->mutable_file()->Clear(); },
+              "source.file.path"},
+        Wrong{"NulInPath",
+              [](auto& s) {
+                s.mutable_sink()->mutable_file()->set_path(
+                    std::string("a\0b", 3));
+              },
+              "sink.file.path"},
+        Wrong{"EmptyRoute", [](auto& s) { s.mutable_route(); }, "route"},
+        Wrong{
+            "EmptyKey",
+            [](auto& s) { s.mutable_format()->mutable_ndjson()->set_key(""); },
+            "format.ndjson.key"},
+        Wrong{"KeyWithEmptyName",
+              [](auto& s) {
+                s.mutable_format()->mutable_ndjson()->set_key("a..b");
+              },
+              "format.ndjson.key"},
+        Wrong{"NoShards", [](auto& s) { s.set_shards(0); }, "shards"},
+        Wrong{"ManyShards", [](auto& s) { s.set_shards(1025); }, "shards"},
+        Wrong{"LevelUnspecified",
+              [](auto& s) { s.set_level(v1::DELIVERY_LEVEL_UNSPECIFIED); },
+              "level"},
+        Wrong{"LevelUnknown",
+              [](auto& s) { s.set_level(static_cast<v1::DeliveryLevel>(9)); },
+              "level"},
+        Wrong{"PolicyUnspecified",
+              [](auto& s) {
+                s.set_on_parse_error(v1::BAD_RECORD_POLICY_UNSPECIFIED);
+              },
+              "on_parse_error"},
+        Wrong{"PolicyUnknown",
+              [](auto& s) {
+                s.set_on_encode_error(static_cast<v1::BadRecordPolicy>(9));
+              },
+              "on_encode_error"},
+        Wrong{"RecordBytes",
+              [](auto& s) {
+                s.mutable_limits()->set_record_bytes_max((uint64_t{256} << 20) +
+                                                         1);
+              },
+              "limits.record_bytes_max"},
+        Wrong{"BlockBytes",
+              [](auto& s) { s.mutable_limits()->set_block_bytes(4095); },
+              "limits.block_bytes"},
+        Wrong{"QueuedBelowABlock",
+              [](auto& s) { s.mutable_limits()->set_queued_bytes_max(5000); },
+              "limits.queued_bytes_max"},
+        Wrong{"ChunkBytes",
+              [](auto& s) { s.mutable_limits()->set_chunk_bytes_max(1023); },
+              "limits.chunk_bytes_max"},
+        Wrong{
+            "QueueAboveTheRule",
+            [](auto& s) { s.mutable_limits()->set_shard_queue_chunks_max(65); },
+            "limits.shard_queue_chunks_max"},
+        Wrong{"InFlightBelowTheRule",
+              [](auto& s) {
+                s.set_shards(1024);
+                s.mutable_limits()->set_in_flight_bytes_max(1 << 20);
+              },
+              "limits.in_flight_bytes_max"},
+        Wrong{"LowMarkIsNoNumber",
+              [](auto& s) {
+                s.mutable_limits()->set_in_flight_low_mark(std::nan(""));
+              },
+              "limits.in_flight_low_mark"},
+        Wrong{"HighMarkBelowLow",
+              [](auto& s) { s.mutable_limits()->set_in_flight_high_mark(0.5); },
+              "limits.in_flight_high_mark"},
+        Wrong{"StepBytesMaxAboveAQuarter",
+              [](auto& s) {
+                s.mutable_limits()->set_step_bytes_max((16 << 20) + 1);
+              },
+              "limits.step_bytes_max"},
+        Wrong{"NegativeLinger",
+              [](auto& s) {
+                s.mutable_limits()->mutable_step_linger()->set_seconds(-1);
+              },
+              "limits.step_linger"},
+        Wrong{"NoStepsOutstanding",
+              [](auto& s) { s.mutable_limits()->set_steps_outstanding_max(0); },
+              "limits.steps_outstanding_max"},
+        Wrong{"NoRecordsInAStep",
+              [](auto& s) { s.mutable_limits()->set_step_records_max(0); },
+              "limits.step_records_max"},
+        Wrong{"MemoryBelowTheSum",
+              [](auto& s) {
+                s.mutable_limits()->set_memory_max((160 << 20) - 1);
+              },
+              "limits.memory_max"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace penstock::wire
