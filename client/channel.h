@@ -2,6 +2,7 @@
 // See client/README.md and `protocol.md` rules 16, 17.
 #pragma once
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/time/time.h>
@@ -30,6 +31,9 @@ struct ChannelOptions {
 // Errors: INVALID_CONFIG: another form, or plaintext that is not allowed.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(
     absl::string_view target, const ChannelOptions& options = {});
+
+// OK if `target` has one of the forms above. Errors: INVALID_CONFIG.
+absl::Status CheckTarget(absl::string_view target);
 
 // Whether `target` stays on this host: a Unix socket or a loopback address.
 bool IsLocalTarget(absl::string_view target);

@@ -23,6 +23,10 @@ class ValidateConnectorRequest;
 class ValidateConnectorResponse;
 }  // namespace penstock::v1
 
+namespace penstock::client::internal {
+class CallGroup;
+}  // namespace penstock::client::internal
+
 namespace penstock::client {
 
 struct ClientOptions {
@@ -76,6 +80,8 @@ class Client {
   const std::string target_;
   // Shared by calls and watches.
   const std::shared_ptr<grpc::Channel> channel_;
+  // Health checks; shared with those under way.
+  const std::shared_ptr<internal::CallGroup> calls_;
   GrpcControl control_;
 };
 
