@@ -1,0 +1,25 @@
+// What can be set of the source "file".
+#pragma once
+
+#include "core/contract/component.h"
+
+#include <absl/strings/string_view.h>
+
+#include <cstddef>
+#include <string>
+
+namespace penstock::core {
+
+struct FileSourceConfig final : ComponentConfig {
+  // The file to read, from its beginning to its end.
+  std::string path;
+  // Bytes read at a time; a longer record gets a larger block of its own. From
+  // 1 to FileSourceConfig::kBlockBytesMax.
+  size_t block_bytes = size_t{1} << 20;
+
+  static constexpr size_t kBlockBytesMax = size_t{64} << 20;
+
+  absl::string_view type() const override { return "file"; }
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,162 @@
+#include "core/sources/file/fragment_reader.h"
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+// Blocks kept for reuse: a step gives back up to this many at once.
+constexpr size_t kIdleBlocksMax = 16;
+
+}  // namespace
+
+FragmentReader::FragmentReader(File& file, const Parser& parser,
+                               size_t block_bytes)
+    : file_(file),
+      block_bytes_(block_bytes),
+      cut_bytes_(parser.RecordBytesMax() + Parser::kFramingBytesMax),
+      splitter_(parser.MakeSplitter()) {
+  CHECK_GT(block_bytes, size_t{0});
+}
+
+void FragmentReader::Seek(uint64_t offset) {
+  position_ = offset;
+  is_seam_unchecked_ = offset > 0;
+  is_torn_ = false;
+  cut_.reset();
+}
+
+absl::StatusOr<FragmentReader::Piece> FragmentReader::Next(
+    std::optional<uint64_t> limit) {
+  if (is_seam_unchecked_ && position_ != limit) {
+    RETURN_IF_ERROR(PassSeam(limit));
+  }
+  if (cut_.has_value()) return NextWhileSkipping(limit);
+  splitter_->Clear();
+  Filled filled{.block = GetBlock(block_bytes_)};
+  for (size_t seen = 0;; Grow(filled)) {
+    RETURN_IF_ERROR(Fill(position_, limit, filled));
+    const std::optional<size_t> boundary = splitter_->Input(
+        absl::string_view(filled.block->data() + seen, filled.size - seen));
+    if (boundary.has_value()) {
+      const size_t size = seen + *boundary;
+      const bool at_end = filled.at_end && size == filled.size;
+      return Piece{.fragment = TakeFragment(filled, size), .at_end = at_end};
+    }
+    if (filled.at_end) {
+      if (filled.size == 0) return Piece{.fragment = {}, .at_end = true};
+      Fragment fragment = TakeFragment(filled, filled.size);
+      fragment.is_last = true;
+      return Piece{.fragment = std::move(fragment), .at_end = true};
+    }
+    seen = filled.size;
+    if (seen >= cut_bytes_) break;
+  }
+  // Only now is it known to be too long. Its place is that of the whole.
+  const uint64_t begin = position_;
+  cut_ = TakeFragment(filled, filled.size);
+  cut_->is_cut = true;
+  skipped_to_ = position_;
+  position_ = begin;
+  return Piece{};
+}
+
+absl::StatusOr<FragmentReader::Piece> FragmentReader::NextWhileSkipping(
+    std::optional<uint64_t> limit) {
+  Filled filled{.block = GetBlock(block_bytes_)};
+  RETURN_IF_ERROR(Fill(skipped_to_, limit, filled));
+  // The *first* boundary ends the record, so byte by byte.
+  for (size_t i = 0; i < filled.size; ++i) {
+    if (!splitter_->Input({filled.block->data() + i, 1}).has_value()) continue;
+    position_ = skipped_to_ + i + 1;
+    return Piece{.fragment = std::exchange(cut_, std::nullopt),
+                 .at_end = filled.at_end && i + 1 == filled.size};
+  }
+  skipped_to_ += filled.size;
+  if (!filled.at_end) return Piece{};
+  position_ = skipped_to_;
+  return Piece{.fragment = std::exchange(cut_, std::nullopt), .at_end = true};
+}
+
+absl::Status FragmentReader::PassSeam(std::optional<uint64_t> limit) {
+  // The byte before, and at most two of a line end.
+  std::array<char, 3> bytes;
+  uint64_t wanted = bytes.size();
+  if (limit.has_value()) wanted = std::min(wanted, *limit - position_ + 1);
+  ASSIGN_OR_RETURN(const size_t got,
+                   file_.ReadAt(position_ - 1,
+                                std::span<char>(bytes).first(size_t{wanted})));
+  is_seam_unchecked_ = false;
+  if (got < 2) return absl::OkStatus();
+  splitter_->Clear();
+  if (splitter_->Input({bytes.data(), 1}).has_value()) return absl::OkStatus();
+  const absl::string_view behind(bytes.data() + 1, got - 1);
+  if (behind[0] == '\n') {
+    position_ += 1;
+  } else if (behind == "\r\n") {
+    position_ += 2;
+  } else {
+    is_torn_ = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FragmentReader::Fill(uint64_t begin, std::optional<uint64_t> limit,
+                                  Filled& filled) {
+  const uint64_t from = begin + filled.size;
+  uint64_t wanted = filled.block->capacity() - filled.size;
+  if (limit.has_value()) wanted = std::min(wanted, *limit - from);
+  ASSIGN_OR_RETURN(
+      const size_t got,
+      file_.ReadAt(from, std::span<char>(filled.block->data() + filled.size,
+                                         static_cast<size_t>(wanted))));
+  filled.size += got;
+  filled.at_end = got < wanted || from + got == limit;
+  if (got < wanted && limit.has_value()) {
+    return MakeError(
+        Reason::POSITION_EXPIRED,
+        absl::StrCat("the file ends at byte ", from + got,
+                     ", though bytes up to ", *limit,
+                     " were read before: it was cut off or replaced"));
+  }
+  return absl::OkStatus();
+}
+
+void FragmentReader::Grow(Filled& filled) {
+  const size_t larger = std::max(
+      filled.size + 1, std::min(filled.block->capacity() * 2, cut_bytes_));
+  BlockRef block = GetBlock(larger);
+  std::memcpy(block->data(), filled.block->data(), filled.size);
+  filled.block = std::move(block);
+}
+
+BlockRef FragmentReader::GetBlock(size_t bytes) {
+  if (pool_ == nullptr) {
+    pool_ = std::make_unique<BlockPool>(BlockPool::Options{
+        .block_bytes = block_bytes_, .idle_max = kIdleBlocksMax});
+  }
+  return pool_->Get(bytes);
+}
+
+Fragment FragmentReader::TakeFragment(const Filled& filled, size_t size) {
+  Fragment fragment{.block = filled.block,
+                    .begin = 0,
+                    .size = static_cast<uint32_t>(size),
+                    .partition = 0,
+                    .offset = static_cast<int64_t>(position_)};
+  position_ += size;
+  return fragment;
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,95 @@
+// Cuts a file into fragments of whole records.
+#pragma once
+
+#include "core/base/filesystem.h"
+#include "core/contract/parser.h"
+#include "core/record/block.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace penstock::core {
+
+// Reads a block at a time, from wherever it was put. What lies behind the last
+// boundary of a block is read again with the next one. A record longer than a
+// block gets a larger block, up to the parser's RecordBytesMax(); of a longer
+// one only the beginning is kept while the rest is read over.
+//
+// Owner:   a reader's tasks. Threads: thread-compatible; Blocks: as the disk
+//          does.
+// Bound:   one block besides those it gave out, at most
+//          RecordBytesMax() + Parser::kFramingBytesMax bytes long.
+class FragmentReader {
+ public:
+  // What one call of Next found.
+  struct Piece {
+    // nullopt: no whole record yet.
+    std::optional<Fragment> fragment;
+    // There is nothing more.
+    bool at_end = false;
+  };
+
+  // Both outlive this. `block_bytes` > 0.
+  FragmentReader(File& file, const Parser& parser, size_t block_bytes);
+
+  // Goes to `offset`, a boundary or the end of a file as it was once. If the
+  // last record before it lacked its line end then, and the file has it now,
+  // that line end is passed over: it is no empty record.
+  void Seek(uint64_t offset);
+
+  // Behind all that was given out, and before anything that was not.
+  uint64_t position() const { return position_; }
+  // At the last Seek the record before it had no line end and goes on now: what
+  // was one record has become two. Known after the next Next.
+  bool is_torn() const { return is_torn_; }
+
+  // The next records. `limit`: the file is known to have bytes up to there, and
+  // no more are wanted; nullopt: all there are. One block is read, or as many
+  // as a long record needs. Errors: POSITION_EXPIRED if the file ends before
+  // `limit`; those of the file.
+  absl::StatusOr<Piece> Next(std::optional<uint64_t> limit);
+
+  // Frees the blocks kept for reuse.
+  void ReleaseMemory() { pool_.reset(); }
+
+ private:
+  // A block and what was read into it.
+  struct Filled {
+    BlockRef block;
+    size_t size = 0;
+    // Nothing comes behind it.
+    bool at_end = false;
+  };
+
+  absl::Status PassSeam(std::optional<uint64_t> limit);
+  // Reads over the rest of a record that was cut.
+  absl::StatusOr<Piece> NextWhileSkipping(std::optional<uint64_t> limit);
+  // Adds bytes until the block, whose first byte is that at `begin`, is full.
+  absl::Status Fill(uint64_t begin, std::optional<uint64_t> limit,
+                    Filled& filled);
+  // Replaces the block by a larger one with the same bytes.
+  void Grow(Filled& filled);
+  BlockRef GetBlock(size_t bytes);
+  Fragment TakeFragment(const Filled& filled, size_t size);
+
+  File& file_;
+  const size_t block_bytes_;
+  // Bytes without a boundary that are too many for a record.
+  const size_t cut_bytes_;
+  const std::unique_ptr<Splitter> splitter_;
+  std::unique_ptr<BlockPool> pool_;
+  uint64_t position_ = 0;
+  bool is_seam_unchecked_ = false;
+  bool is_torn_ = false;
+  // A record that was cut, and up to where the rest of it was read over. The
+  // splitter has seen all of that.
+  std::optional<Fragment> cut_;
+  uint64_t skipped_to_ = 0;
+};
+
+}  // namespace penstock::core
