@@ -1,0 +1,156 @@
+#include "client/cli/local_worker.h"
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/filesystem.h"
+#include "core/base/log.h"
+#include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace penstock::client {
+namespace {
+
+constexpr absl::Duration kPauseMin = absl::Milliseconds(100);
+constexpr absl::Duration kPauseMax = absl::Seconds(5);
+// A worker that lived this long starts with the shortest pause again.
+constexpr absl::Duration kSettled = absl::Seconds(10);
+constexpr absl::Duration kStopMax = absl::Seconds(10);
+
+absl::Status SystemError(const std::string& what, int error) {
+  return core::MakeError(core::Reason::UNAVAILABLE,
+                         absl::StrCat(what, ": ", std::strerror(error)));
+}
+
+// Beside this program, if it is there; otherwise the name, for PATH.
+std::string FindProgram() {
+  core::FileSystem& files = core::PosixFileSystem();
+  if (const auto self = files.RealPath("/proc/self/exe"); self.ok()) {
+    std::string beside =
+        core::JoinPath(core::DirectoryOf(*self), "penstock-worker");
+    if (files.Stat(beside).ok()) return beside;
+  }
+  return "penstock-worker";
+}
+
+// In the child, between fork and exec: only async-signal-safe calls.
+[[noreturn]] void RunChild(const char* program, char* const* arguments,
+                           pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // It died before prctl.
+  // Not in the terminal's group: Ctrl-C is the controller's to handle.
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execvp(program, arguments);
+  _exit(127);
+}
+
+}  // namespace
+
+LocalWorker::LocalWorker(std::string program, std::string state_dir,
+                         std::string socket_dir)
+    : program_(std::move(program)),
+      state_dir_(std::move(state_dir)),
+      socket_dir_(std::move(socket_dir)),
+      pause_(kPauseMin) {}
+
+absl::StatusOr<std::unique_ptr<LocalWorker>> LocalWorker::Start(
+    const std::string& program, const std::string& state_dir) {
+  // Short, because a socket's path has room for 107 bytes only.
+  char socket_dir[] = "/tmp/penstock-XXXXXX";
+  if (mkdtemp(socket_dir) == nullptr) {
+    return SystemError("making a directory for the worker's socket", errno);
+  }
+  auto worker = std::unique_ptr<LocalWorker>(new LocalWorker(
+      program.empty() ? FindProgram() : program, state_dir, socket_dir));
+  RETURN_IF_ERROR(worker->Spawn());
+  return worker;
+}
+
+LocalWorker::~LocalWorker() {
+  Stop();
+  unlink(absl::StrCat(socket_dir_, "/worker.sock").c_str());
+  rmdir(socket_dir_.c_str());
+}
+
+std::string LocalWorker::target() const {
+  return absl::StrCat("unix:", socket_dir_, "/worker.sock");
+}
+
+absl::Status LocalWorker::Spawn() {
+  const std::string listen = target();
+  unlink(absl::StrCat(socket_dir_, "/worker.sock").c_str());
+  const char* arguments[] = {program_.c_str(),
+                             "--listen",
+                             listen.c_str(),
+                             "--admin-listen",
+                             "",
+                             "--state-dir",
+                             state_dir_.c_str(),
+                             "--log-level",
+                             "warning",
+                             nullptr};
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return SystemError("starting the worker", errno);
+  if (pid == 0) {
+    RunChild(program_.c_str(), const_cast<char* const*>(arguments), parent);
+  }
+  pid_ = pid;
+  started_ = core::RealClock().SteadyNow();
+  return absl::OkStatus();
+}
+
+void LocalWorker::Look(absl::Time steady_now) {
+  if (pid_ != 0) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) != pid_) return;
+    const bool killed = WIFSIGNALED(status);
+    LOG(WARNING)
+            .With("pid", pid_)
+            .With(killed ? "signal" : "exit_code",
+                  killed ? WTERMSIG(status) : WEXITSTATUS(status))
+        << "the local worker ended; starting another";
+    pid_ = 0;
+    if (steady_now - started_ > kSettled) pause_ = kPauseMin;
+    next_start_ = steady_now + pause_;
+    pause_ = std::min(pause_ * 2, kPauseMax);
+  }
+  if (steady_now < next_start_) return;
+  if (const absl::Status status = Spawn(); !status.ok()) {
+    LOG(ERROR) << status.message();
+    next_start_ = steady_now + pause_;
+    return;
+  }
+  ++restarts_;
+}
+
+void LocalWorker::Stop() {
+  if (pid_ == 0) return;
+  kill(pid_, SIGTERM);
+  const absl::Time deadline = core::RealClock().SteadyNow() + kStopMax;
+  while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (core::RealClock().SteadyNow() > deadline) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+      break;
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  pid_ = 0;
+}
+
+}  // namespace penstock::client

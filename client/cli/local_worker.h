@@ -1,0 +1,54 @@
+// A worker of the command's own, as a child process.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <sys/types.h>
+#include <memory>
+#include <string>
+
+namespace penstock::client {
+
+// Starts `penstock-worker` on a Unix socket and starts it again whenever it
+// dies, with a growing pause.
+//
+// Owner:     the run command. Threads: confined to its thread.
+// Lifecycle: running from Start; Stop (or destruction) ends it with SIGTERM,
+//            then SIGKILL. If this process dies, the kernel ends the worker.
+class LocalWorker {
+ public:
+  // `state_dir`: where the worker keeps its fence. `program`: its path; empty:
+  // beside this program, else on PATH. Errors: UNAVAILABLE.
+  static absl::StatusOr<std::unique_ptr<LocalWorker>> Start(
+      const std::string& program, const std::string& state_dir);
+  ~LocalWorker();
+  LocalWorker(const LocalWorker&) = delete;
+  LocalWorker& operator=(const LocalWorker&) = delete;
+
+  // The gRPC target.
+  std::string target() const;
+  pid_t pid() const { return pid_; }
+  // How often it had to be started again.
+  int restarts() const { return restarts_; }
+  // Looks whether it lives; starts it again if it is time. Blocks: never.
+  void Look(absl::Time steady_now);
+  void Stop();
+
+ private:
+  LocalWorker(std::string program, std::string state_dir,
+              std::string socket_dir);
+  absl::Status Spawn();
+
+  const std::string program_;
+  const std::string state_dir_;
+  const std::string socket_dir_;
+  pid_t pid_ = 0;
+  int restarts_ = 0;
+  absl::Duration pause_;
+  absl::Time next_start_ = absl::InfinitePast();
+  absl::Time started_ = absl::InfinitePast();
+};
+
+}  // namespace penstock::client

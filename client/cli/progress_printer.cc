@@ -1,0 +1,146 @@
+#include "client/cli/progress_printer.h"
+
+#include "core/base/json_text.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
+
+#include <unistd.h>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+namespace penstock::client {
+namespace {
+
+absl::Duration IntervalOf(ProgressPrinter::Style style) {
+  switch (style) {
+    case ProgressPrinter::Style::kLive:
+      return absl::Milliseconds(200);
+    case ProgressPrinter::Style::kPlain:
+      return absl::Seconds(5);
+    case ProgressPrinter::Style::kJson:
+      return absl::Seconds(1);
+  }
+  return absl::Seconds(1);
+}
+
+const char* PhaseName(ControllerPhase phase) {
+  switch (phase) {
+    case ControllerPhase::kStarting:
+      return "starting";
+    case ControllerPhase::kRunning:
+      return "running";
+    case ControllerPhase::kFinishing:
+      return "finishing";
+    case ControllerPhase::kEnded:
+      return "ended";
+  }
+  return "?";
+}
+
+// 1234567 as "1.23 M".
+std::string Short(double value) {
+  const char* units[] = {"", " k", " M", " G", " T"};
+  size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(units)) {
+    value /= 1000;
+    ++unit;
+  }
+  return absl::StrFormat(unit == 0 ? "%.0f%s" : "%.2f%s", value, units[unit]);
+}
+
+std::string Quoted(absl::string_view text) {
+  std::string json;
+  core::AppendJsonString(text, json);
+  return json;
+}
+
+std::string JsonOf(const ControllerSnapshot& snapshot, const RunTotals& totals,
+                   double rate, double seconds) {
+  return absl::StrFormat(
+      "\"phase\":\"%s\",\"epoch\":%d,\"seconds\":%.3f,\"records\":%d,"
+      "\"bytes\":%d,\"bytes_per_second\":%.0f,\"step\":%d,\"released\":%d,"
+      "\"completed\":%d,\"checkpointed\":%d,\"recoveries\":%d,\"health\":%s",
+      PhaseName(snapshot.phase), snapshot.epoch, seconds, totals.records,
+      totals.bytes, rate, totals.step, totals.released, totals.completed,
+      totals.checkpointed, totals.recoveries, Quoted(totals.health));
+}
+
+}  // namespace
+
+RunTotals TotalsOf(const ControllerSnapshot& snapshot) {
+  RunTotals totals;
+  for (const ConnectorProgress& connector : snapshot.connectors) {
+    totals.records += connector.amount.records;
+    totals.bytes += connector.amount.bytes;
+    totals.step = std::max(totals.step, connector.made_steps);
+    totals.released = std::max(totals.released, connector.released_steps);
+    totals.completed = std::max(totals.completed, connector.completed_steps);
+    totals.checkpointed =
+        std::max(totals.checkpointed, connector.checkpointed_steps);
+    totals.recoveries += connector.recoveries;
+    if (!connector.health.empty() && connector.health != "OK") {
+      totals.health = connector.health;
+    }
+  }
+  return totals;
+}
+
+ProgressPrinter::Style ProgressPrinter::StyleOf(const std::string& format) {
+  if (format == "json") return Style::kJson;
+  return isatty(STDOUT_FILENO) == 1 ? Style::kLive : Style::kPlain;
+}
+
+void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
+                           absl::Time steady_now) {
+  const absl::Duration since = steady_now - last_;
+  if (since < IntervalOf(style_)) return;
+  const RunTotals totals = TotalsOf(snapshot);
+  rate_ = static_cast<double>(totals.bytes - last_bytes_) /
+          absl::ToDoubleSeconds(since);
+  last_ = steady_now;
+  last_bytes_ = totals.bytes;
+  if (style_ == Style::kJson) {
+    std::cout << "{\"event\":\"progress\","
+              << JsonOf(snapshot, totals, rate_,
+                        absl::ToDoubleSeconds(steady_now - started_))
+              << "}" << std::endl;
+    return;
+  }
+  const std::string line =
+      absl::StrCat(Short(static_cast<double>(totals.records)), " records  ",
+                   Short(static_cast<double>(totals.bytes)), "B  ",
+                   Short(rate_), "B/s  step ", totals.step, "  released ",
+                   totals.released, "  completed ", totals.completed,
+                   "  checkpointed ", totals.checkpointed, "  ", totals.health);
+  if (style_ == Style::kLive) {
+    std::cout << "\r\033[K" << line << std::flush;
+  } else {
+    std::cout << line << std::endl;
+  }
+}
+
+void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
+                             int worker_restarts, const std::string& outcome,
+                             absl::Time steady_now) {
+  const RunTotals totals = TotalsOf(snapshot);
+  const double seconds = absl::ToDoubleSeconds(steady_now - started_);
+  const double rate =
+      seconds > 0 ? static_cast<double>(totals.bytes) / seconds : 0;
+  if (style_ == Style::kJson) {
+    std::cout << "{\"event\":\"end\",\"outcome\":" << Quoted(outcome) << ","
+              << JsonOf(snapshot, totals, rate, seconds)
+              << ",\"worker_restarts\":" << worker_restarts << "}" << std::endl;
+    return;
+  }
+  if (style_ == Style::kLive) std::cout << "\r\033[K";
+  std::cout << outcome << ": " << totals.records << " records, "
+            << Short(static_cast<double>(totals.bytes)) << "B in "
+            << absl::StrFormat("%.1f", seconds) << " s (" << Short(rate)
+            << "B/s), steps below " << totals.step << ", checkpointed "
+            << totals.checkpointed << ", recoveries " << totals.recoveries
+            << ", worker restarts " << worker_restarts << std::endl;
+}
+
+}  // namespace penstock::client

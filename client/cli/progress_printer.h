@@ -1,0 +1,51 @@
+// How far a pipeline is, for a person or a program.
+#pragma once
+
+#include "client/controller/controller.h"
+
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <string>
+
+namespace penstock::client {
+
+// Totals over all connectors.
+struct RunTotals {
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  core::Step step = 0;
+  core::Step released = 0;
+  core::Step completed = 0;
+  core::Step checkpointed = 0;
+  uint64_t recoveries = 0;
+  std::string health = "OK";
+};
+RunTotals TotalsOf(const ControllerSnapshot& snapshot);
+
+// Prints a live line that is rewritten (terminal), a line every few seconds
+// (text elsewhere), or one JSON object a second.
+// Threads: confined to one thread.
+class ProgressPrinter {
+ public:
+  enum class Style { kLive, kPlain, kJson };
+  static Style StyleOf(const std::string& format);
+
+  ProgressPrinter(Style style, absl::Time steady_now)
+      : style_(style), started_(steady_now), last_(steady_now) {}
+
+  // Prints if it is time.
+  void Show(const ControllerSnapshot& snapshot, absl::Time steady_now);
+  // The last words: totals, time, rate.
+  void Finish(const ControllerSnapshot& snapshot, int worker_restarts,
+              const std::string& outcome, absl::Time steady_now);
+
+ private:
+  const Style style_;
+  const absl::Time started_;
+  absl::Time last_;
+  uint64_t last_bytes_ = 0;
+  double rate_ = 0;
+};
+
+}  // namespace penstock::client

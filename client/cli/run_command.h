@@ -1,0 +1,30 @@
+// `penstock run`: a pipeline file, driven to its end.
+#pragma once
+
+#include "client/cli/exit_code.h"
+
+#include <cstdint>
+#include <string>
+
+namespace penstock::client {
+
+struct RunOptions {
+  std::string pipeline_file;
+  // text (a live line on a terminal) or json (a line each second).
+  std::string format = "text";
+  // The worker's program, where the file names no workers.
+  std::string worker_program;
+  // Where the local worker keeps its fence; empty: beside the store.
+  std::string worker_state_dir;
+  // For fault tests: `after_journal:3` kills this process with SIGKILL when
+  // that point is reached for the third time. Empty: never.
+  std::string crash_at;
+  // What a crash does: `kill`, or `stop` (SIGSTOP: it can be woken).
+  std::string crash_how = "kill";
+};
+
+// Blocks: until every connector has reached its end of input and is
+// checkpointed, a signal came (orderly end), or a person must decide.
+CliExit RunPipeline(const RunOptions& options);
+
+}  // namespace penstock::client

@@ -1,0 +1,232 @@
+#include "client/cli/verify_command.h"
+
+#include "client/cli/line_file.h"
+#include "client/cli/multiset_check.h"
+#include "client/pipeline_file.h"
+#include "core/base/error.h"
+#include "core/base/filesystem.h"
+#include "core/base/json_text.h"
+#include "core/base/status_macros.h"
+#include "core/sinks/file/config.h"
+#include "core/sinks/file/file_sink_reader.h"
+#include "core/sources/file/config.h"
+
+#include <absl/strings/str_cat.h>
+#include <simdjson.h>
+
+#include <iostream>
+#include <optional>
+
+namespace penstock::client {
+namespace {
+
+std::string Quoted(absl::string_view text) {
+  std::string json;
+  core::AppendJsonString(text, json);
+  return json;
+}
+
+// One comparison: the inputs of a connector against the sink's directory.
+struct Comparison {
+  std::string name;
+  std::vector<std::string> inputs;
+  std::string output;
+  // Bad records are skipped by the source and not expected in the output.
+  bool is_ndjson = true;
+};
+
+struct Verdict {
+  uint64_t records_in = 0;
+  uint64_t records_out = 0;
+  uint64_t lost = 0;
+  uint64_t skipped = 0;
+  uint64_t doubled = 0;
+  uint64_t foreign = 0;
+  uint64_t disordered = 0;
+  bool settled = true;
+  std::vector<Finding> findings;
+
+  bool good() const {
+    return lost == 0 && doubled == 0 && foreign == 0 && disordered == 0 &&
+           settled;
+  }
+};
+
+const char* KindName(Finding::Kind kind) {
+  switch (kind) {
+    case Finding::Kind::kLost:
+      return "lost";
+    case Finding::Kind::kDoubled:
+      return "doubled";
+    case Finding::Kind::kForeign:
+      return "not in the input";
+    case Finding::Kind::kDisordered:
+      return "out of order";
+  }
+  return "?";
+}
+
+absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
+    const VerifyOptions& options) {
+  if (options.pipeline_file.empty()) {
+    return std::vector<Comparison>{{"", options.inputs, options.output, true}};
+  }
+  ASSIGN_OR_RETURN(
+      const PipelineFile pipeline,
+      LoadPipelineFile(core::PosixFileSystem(), options.pipeline_file));
+  std::vector<Comparison> comparisons;
+  for (const core::ConnectorSpec& spec : pipeline.connectors) {
+    if (spec.source == nullptr || spec.source->type() != "file" ||
+        spec.sink == nullptr || spec.sink->type() != "file") {
+      continue;
+    }
+    const auto& source =
+        static_cast<const core::FileSourceConfig&>(*spec.source);
+    const auto& sink = static_cast<const core::FileSinkConfig&>(*spec.sink);
+    comparisons.push_back(
+        {spec.name,
+         {source.path},
+         sink.path,
+         spec.format != nullptr && spec.format->type() == "ndjson"});
+  }
+  if (comparisons.empty()) {
+    return core::MakeError(
+        core::Reason::INVALID_CONFIG,
+        absl::StrCat("verifying ", options.pipeline_file,
+                     ": it has no connector from files to files"));
+  }
+  return comparisons;
+}
+
+// Splits what no output had into lost and bad records.
+absl::Status Judge(core::FileSystem& files, const Comparison& comparison,
+                   const MultisetCheck& check, size_t findings_max,
+                   Verdict& verdict) {
+  simdjson::dom::parser parser;
+  for (const MultisetCheck::Missing& missing : check.Finish()) {
+    const std::string& path = comparison.inputs[missing.partition];
+    if (comparison.is_ndjson) {
+      ASSIGN_OR_RETURN(const std::string line,
+                       LineAt(files, path, missing.offset));
+      if (parser.parse(simdjson::padded_string(line)).error() !=
+          simdjson::SUCCESS) {
+        ++verdict.skipped;
+        continue;
+      }
+    }
+    ++verdict.lost;
+    if (verdict.findings.size() < findings_max) {
+      verdict.findings.push_back({Finding::Kind::kLost, path, missing.offset});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Verdict> Compare(const Comparison& comparison,
+                                size_t findings_max) {
+  core::FileSystem& files = core::PosixFileSystem();
+  MultisetCheck check(findings_max);
+  for (size_t i = 0; i < comparison.inputs.size(); ++i) {
+    RETURN_IF_ERROR(ForEachLine(
+        files, comparison.inputs[i], {.skip_blank = comparison.is_ndjson},
+        [&](uint64_t offset, absl::string_view line) {
+          check.AddInput(static_cast<uint32_t>(i), offset, line);
+        }));
+  }
+  check.EndInput();
+  ASSIGN_OR_RETURN(const core::FileSinkReader reader,
+                   core::FileSinkReader::Open(files, comparison.output));
+  for (uint32_t shard = 0; shard < reader.shards(); ++shard) {
+    check.BeginShard();
+    core::FileSinkLines lines = reader.Lines(shard);
+    absl::string_view line;
+    while (true) {
+      ASSIGN_OR_RETURN(const bool more, lines.Next(line));
+      if (!more) break;
+      check.AddOutput(lines.path(), lines.offset(), line);
+    }
+  }
+  Verdict verdict;
+  verdict.records_in = check.records_in();
+  verdict.records_out = check.records_out();
+  verdict.doubled = check.doubled();
+  verdict.foreign = check.foreign();
+  verdict.disordered = check.disordered();
+  verdict.settled = reader.settled();
+  verdict.findings = check.findings();
+  RETURN_IF_ERROR(Judge(files, comparison, check, findings_max, verdict));
+  return verdict;
+}
+
+void PrintText(const Comparison& comparison, const Verdict& verdict) {
+  if (!comparison.name.empty()) std::cout << comparison.name << ":\n";
+  std::cout << "  records in    " << verdict.records_in << "\n"
+            << "  records out   " << verdict.records_out << "\n"
+            << "  lost          " << verdict.lost << "\n"
+            << "  doubled       " << verdict.doubled << "\n"
+            << "  not in input  " << verdict.foreign << "\n"
+            << "  out of order  " << verdict.disordered << "\n";
+  if (verdict.skipped > 0) {
+    std::cout << "  bad, skipped  " << verdict.skipped << "\n";
+  }
+  if (!verdict.settled) {
+    std::cout << "  a writer has claimed the output and has not taken over: "
+                 "run the pipeline to its end, then verify again\n";
+  }
+  for (const Finding& finding : verdict.findings) {
+    std::cout << "  " << KindName(finding.kind) << ": " << finding.path
+              << " byte " << finding.offset << "\n";
+  }
+  std::cout << "  "
+            << (verdict.good() ? "OK: every record exactly once" : "FAILED")
+            << std::endl;
+}
+
+void PrintJson(const Comparison& comparison, const Verdict& verdict) {
+  std::cout << "{\"connector\":" << Quoted(comparison.name)
+            << ",\"records_in\":" << verdict.records_in
+            << ",\"records_out\":" << verdict.records_out
+            << ",\"lost\":" << verdict.lost
+            << ",\"doubled\":" << verdict.doubled
+            << ",\"not_in_input\":" << verdict.foreign
+            << ",\"out_of_order\":" << verdict.disordered
+            << ",\"skipped\":" << verdict.skipped
+            << ",\"settled\":" << (verdict.settled ? "true" : "false")
+            << ",\"findings\":[";
+  const char* separator = "";
+  for (const Finding& finding : verdict.findings) {
+    std::cout << separator << "{\"kind\":" << Quoted(KindName(finding.kind))
+              << ",\"path\":" << Quoted(finding.path)
+              << ",\"byte\":" << finding.offset << "}";
+    separator = ",";
+  }
+  std::cout << "],\"ok\":" << (verdict.good() ? "true" : "false") << "}"
+            << std::endl;
+}
+
+}  // namespace
+
+CliExit RunVerify(const VerifyOptions& options) {
+  const auto comparisons = ComparisonsOf(options);
+  if (!comparisons.ok()) {
+    std::cerr << comparisons.status().message() << "\n";
+    return CliExitOf(comparisons.status());
+  }
+  CliExit exit = CliExit::kOk;
+  for (const Comparison& comparison : *comparisons) {
+    const auto verdict = Compare(comparison, options.findings_max);
+    if (!verdict.ok()) {
+      std::cerr << verdict.status().message() << "\n";
+      return CliExitOf(verdict.status());
+    }
+    if (options.format == "json") {
+      PrintJson(comparison, *verdict);
+    } else {
+      PrintText(comparison, *verdict);
+    }
+    if (!verdict->good()) exit = CliExit::kVerifyFailed;
+  }
+  return exit;
+}
+
+}  // namespace penstock::client
