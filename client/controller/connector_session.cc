@@ -1,0 +1,504 @@
+#include "client/controller/connector_session.h"
+
+#include "client/controller/verdict.h"
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::client {
+namespace {
+
+// Where an error says "later" and not when.
+constexpr absl::Duration kRetryDelay = absl::Milliseconds(100);
+
+absl::string_view ConditionName(core::Condition condition) {
+  switch (condition) {
+    case core::Condition::kOk:
+      return "OK";
+    case core::Condition::kDegraded:
+      return "DEGRADED";
+    case core::Condition::kStalled:
+      return "STALLED";
+    case core::Condition::kNeedsConfig:
+      return "NEEDS_CONFIG";
+    case core::Condition::kFatal:
+      return "FATAL";
+  }
+  return "";
+}
+
+}  // namespace
+
+ConnectorSession::ConnectorSession(const PipelineConnector& configured,
+                                   StoredConnector stored,
+                                   core::Control& worker,
+                                   ControllerContext& context,
+                                   StoreCommitter& store, SessionHost& host)
+    : configured_(configured),
+      worker_(worker),
+      context_(context),
+      store_(store),
+      host_(host),
+      spec_bytes_(std::move(stored.spec_bytes)),
+      opened_(stored.opened),
+      open_number_(stored.open_number),
+      user_paused_(stored.user_paused),
+      journal_(stored.base_steps, std::move(stored.position),
+               std::move(stored.journal)),
+      numbers_(stored.reserved_steps, context.options.step_block),
+      backoff_(context.random),
+      reopen_timer_(context.tasks),
+      queue_timer_(context.tasks),
+      release_timer_(context.tasks),
+      commit_timer_(context.tasks),
+      gate_timer_(context.tasks),
+      status_timer_(context.tasks) {
+  progress_.name = configured.name;
+}
+
+absl::string_view ConnectorSession::StateName(State state) {
+  switch (state) {
+    case State::kIdle:
+      return "idle";
+    case State::kWaiting:
+      return "waiting";
+    case State::kReserving:
+    case State::kDeleting:
+    case State::kOpening:
+    case State::kStoring:
+      return "opening";
+    case State::kReplaying:
+    case State::kConfirming:
+      return "replaying";
+    case State::kHeld:
+      return "held";
+    case State::kRunning:
+      return "running";
+    case State::kClosed:
+      return "closed";
+    case State::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+ConnectorProgress ConnectorSession::Progress() const {
+  ConnectorProgress progress = progress_;
+  progress.state = std::string(StateName(state_));
+  if (user_paused_ && IsOpen()) progress.state = "paused";
+  progress.journaled_steps = journal_.journaled_steps();
+  progress.made_steps = std::max(now_.made_steps, progress.journaled_steps);
+  progress.released_steps =
+      std::max(progress.released_steps, now_.released_steps);
+  progress.checkpointed_steps = journal_.base_steps();
+  progress.completed_steps =
+      std::max(progress.completed_steps, progress.checkpointed_steps);
+  progress.end_of_input = now_.at_end;
+  if (IsOpen() && IsJournalFull()) {
+    progress.health =
+        "STALLED: the journal is full until a checkpoint is "
+        "taken";
+  }
+  return progress;
+}
+
+core::CommandHeader ConnectorSession::Header() const {
+  return {.fence = context_.fence,
+          .ref = {.connector = name(), .instance = now_.instance},
+          .released_steps = std::nullopt,
+          .request_id = ""};
+}
+
+bool ConnectorSession::IsOpen() const {
+  return state_ == State::kHeld || state_ == State::kRunning;
+}
+
+bool ConnectorSession::IsAtEnd() const {
+  return state_ == State::kRunning && now_.at_end && !now_.queue_outstanding &&
+         unjournaled_ == 0;
+}
+
+bool ConnectorSession::IsSettled() const {
+  if (unjournaled_ > 0) return false;
+  if (!IsOpen()) {
+    return stopping_ || state_ == State::kClosed || state_ == State::kFailed;
+  }
+  if (now_.queue_outstanding) return false;
+  if (!now_.level.has_value()) return now_.flushed_steps >= now_.made_steps;
+  return !journal_.cut().has_value() &&
+         now_.committed_steps >= journal_.base_steps();
+}
+
+bool ConnectorSession::IsCleanCut() const {
+  return journal_.IsCutAtEnd() && unjournaled_ == 0 &&
+         !now_.queue_outstanding &&
+         now_.made_steps == journal_.journaled_steps();
+}
+
+bool ConnectorSession::IsJournalFull() const {
+  return journal_.rows() >= context_.options.journal_rows_max ||
+         journal_.bytes() >= context_.options.journal_bytes_max;
+}
+
+void ConnectorSession::StopQueueing() {
+  stopping_ = true;
+  // A life that ended waits in vain from now on.
+  if (state_ == State::kWaiting) reopen_timer_.Cancel();
+  host_.OnProgress(*this);
+}
+
+void ConnectorSession::SetUserPaused(bool paused) {
+  user_paused_ = paused;
+  AdjustGate();
+  host_.OnProgress(*this);
+}
+
+void ConnectorSession::Close(absl::AnyInvocable<void()> done) {
+  EndLife();
+  state_ = State::kClosed;
+  worker_.Delete(
+      Header(), {.deadline = context_.options.disconnect_deadline},
+      context_.tasks.Wrap(
+          [done = std::move(done)](
+              absl::StatusOr<core::DisconnectReply> /*reply*/) mutable {
+            done();
+          }));
+}
+
+void ConnectorSession::Abandon() {
+  EndLife();
+  if (state_ != State::kFailed) state_ = State::kClosed;
+}
+
+void ConnectorSession::OnError(const absl::Status& status, ScopedTimer& timer,
+                               TaskScope::Task again) {
+  progress_.last_error = status.ToString();
+  host_.OnProgress(*this);
+  switch (Judge(status)) {
+    case Verdict::kAskAgain:
+      return timer.Set(backoff_.Next(), std::move(again));
+    case Verdict::kAskLater:
+      return timer.Set(core::GetRetryDelay(status).value_or(kRetryDelay),
+                       std::move(again));
+    case Verdict::kReopen:
+      return Recover(status);
+    case Verdict::kAskStore:
+      return host_.OnFenced(status);
+    case Verdict::kEnd:
+      return Fail(status);
+  }
+}
+
+void ConnectorSession::Fail(const absl::Status& status) {
+  EndLife();
+  state_ = State::kFailed;
+  progress_.last_error = status.ToString();
+  host_.OnProgress(*this);
+  host_.OnNeedsPerson(
+      *this, core::WithContext(
+                 status, absl::StrCat("driving connector '", name(), "'")));
+}
+
+void ConnectorSession::ReserveNumbers() {
+  const std::optional<core::Step> reserved = numbers_.TakeReservation();
+  if (!reserved.has_value()) return;
+  StoreTransaction transaction;
+  transaction.reserve_steps.push_back({name(), *reserved});
+  // Whatever life it is then.
+  store_.Commit(std::move(transaction), [this, reserved = *reserved] {
+    numbers_.OnReserved(reserved);
+    QueueNext();
+  });
+}
+
+bool ConnectorSession::MayQueue() {
+  if (state_ != State::kRunning || stopping_ || now_.queue_outstanding ||
+      queue_timer_.is_set() ||
+      unjournaled_ >= context_.options.unjournaled_max) {
+    return false;
+  }
+  if (now_.at_end) {
+    // One question more, if no checkpoint can be taken at the last step.
+    if (!now_.level.has_value() || now_.end_position_asked ||
+        unjournaled_ > 0 || journal_.IsCutAtEnd()) {
+      return false;
+    }
+    now_.end_position_asked = true;
+    now_.checkpoint_requested = true;
+  }
+  if (IsChangingSpec()) {
+    if (unjournaled_ > 0 || IsCleanCut()) return false;
+    now_.checkpoint_requested = true;
+  }
+  if (IsJournalFull()) {
+    if (journal_.cut().has_value()) {
+      host_.WantCheckpoint();
+      return false;
+    }
+    now_.checkpoint_requested = true;
+  }
+  return numbers_.HasNext();
+}
+
+void ConnectorSession::QueueNext() {
+  if (state_ == State::kRunning && !stopping_) ReserveNumbers();
+  if (MayQueue()) SendQueue();
+}
+
+void ConnectorSession::SendQueue() {
+  now_.queue_outstanding = true;
+  now_.asked_step = numbers_.next();
+  core::CommandHeader header = Header();
+  header.released_steps = journal_.journaled_steps();
+  core::QueueRequest request;
+  request.step = *now_.asked_step;
+  request.previous_steps = now_.made_steps;
+  request.wait = stopping_ ? absl::ZeroDuration() : context_.options.queue_wait;
+  request.checkpoint_requested = now_.checkpoint_requested;
+  worker_.Queue(std::move(header), request,
+                InThisLife(&ConnectorSession::OnQueued));
+}
+
+void ConnectorSession::OnQueued(absl::StatusOr<core::QueueReply> reply) {
+  if (!reply.ok()) {
+    if (stopping_ && Judge(reply.status()) == Verdict::kAskLater) {
+      now_.queue_outstanding = false;
+      return host_.OnProgress(*this);
+    }
+    return OnError(reply.status(), queue_timer_, [this] { SendQueue(); });
+  }
+  now_.queue_outstanding = false;
+  if (reply->result != nullptr) return OnResult(std::move(reply->result));
+  if (reply->no_step.has_value()) return OnNoStep(*reply->no_step);
+  Recover(core::MakeError(core::Reason::INTERNAL,
+                          "an answer to Queue holds neither step nor reason"));
+}
+
+void ConnectorSession::OnNoStep(const core::NoStep& no_step) {
+  if (no_step.end_of_input) now_.at_end = true;
+  std::optional<absl::Duration> delay;
+  switch (no_step.reason) {
+    case core::NoStepReason::kWaitOver:
+      backoff_.Reset();
+      break;
+    case core::NoStepReason::kEndOfInput:
+      backoff_.Reset();
+      now_.at_end = true;
+      break;
+    case core::NoStepReason::kPaused:
+      delay = user_paused_ ? context_.options.queue_wait : backoff_.Next();
+      break;
+    case core::NoStepReason::kInterrupted:
+      // Once is a checkpoint; again and again is a worker that drains.
+      if (now_.was_interrupted) delay = backoff_.Next();
+      break;
+  }
+  now_.was_interrupted = no_step.reason == core::NoStepReason::kInterrupted;
+  host_.OnProgress(*this);
+  if (delay.has_value() && !stopping_) {
+    return queue_timer_.Set(*delay, [this] { QueueNext(); });
+  }
+  QueueNext();
+}
+
+void ConnectorSession::OnResult(
+    std::shared_ptr<const core::StepResult> result) {
+  if (result->step != now_.asked_step) {
+    return Recover(core::MakeError(
+        core::Reason::INTERNAL,
+        absl::StrCat("Queue ", *now_.asked_step, " was answered with step ",
+                     result->step)));
+  }
+  if (!context_.Pass(FaultPoint::kResultReceived, name())) return;
+  backoff_.Reset();
+  fruitless_recoveries_ = 0;
+  numbers_.Leave();
+  now_.asked_step.reset();
+  now_.was_interrupted = false;
+  now_.made_steps = result->step + 1;
+  progress_.amount += result->amount;
+  if (result->end_of_input) now_.at_end = true;
+  if (result->position_complete && !result->resume.IsBarrier()) {
+    now_.checkpoint_requested = false;
+  }
+  if (IsExactlyOnce()) {
+    ++unjournaled_;
+    ++store_writes_;
+    host_.Journal(*this, std::move(result));
+  } else {
+    // What comes after the checkpoint is read again, never replayed.
+    journal_.Note(*result);
+    SendRelease();
+  }
+  if (context_.tasks.closed()) return;
+  host_.OnProgress(*this);
+  QueueNext();
+}
+
+void ConnectorSession::OnJournaled(
+    std::shared_ptr<const core::StepResult> result) {
+  --unjournaled_;
+  --store_writes_;
+  journal_.Append(std::move(result));
+}
+
+void ConnectorSession::AfterJournal() {
+  host_.OnProgress(*this);
+  if (state_ == State::kWaiting) return ReopenIfReady();
+  if (!IsOpen()) return;
+  SendRelease();
+  if (context_.tasks.closed()) return;
+  QueueNext();
+  if (IsChangingSpec() && IsCleanCut()) host_.WantCheckpoint();
+}
+
+void ConnectorSession::SendRelease() {
+  const core::Step steps = journal_.journaled_steps();
+  if (now_.release_outstanding || now_.released_steps >= steps) return;
+  if (!context_.Pass(FaultPoint::kBeforeRelease, name())) return;
+  now_.release_outstanding = true;
+  now_.release_asked = steps;
+  core::CommandHeader header = Header();
+  header.released_steps = steps;
+  worker_.Release(std::move(header), InThisLife(&ConnectorSession::OnReleased));
+}
+
+void ConnectorSession::OnReleased(absl::Status status) {
+  now_.release_outstanding = false;
+  if (!status.ok()) {
+    return OnError(status, release_timer_, [this] { SendRelease(); });
+  }
+  now_.released_steps = std::max(now_.released_steps, now_.release_asked);
+  progress_.released_steps = now_.released_steps;
+  if (!context_.Pass(FaultPoint::kAfterRelease, name())) return;
+  host_.OnProgress(*this);
+  SendRelease();
+}
+
+std::optional<ConnectorSession::CheckpointPlan>
+ConnectorSession::PlanCheckpoint(bool at_end) {
+  if (!IsOpen() || prepare_done_) return std::nullopt;
+  CheckpointPlan wake{.steps = journal_.base_steps(),
+                      .position = "",
+                      .spec_bytes = "",
+                      .stored = false};
+  if (!now_.level.has_value()) {
+    wake.steps = now_.made_steps;
+    if (now_.flushed_steps < now_.made_steps) return wake;
+  } else {
+    if (!journal_.IsCutAtEnd()) now_.checkpoint_requested = true;
+    if (journal_.cut().has_value()) {
+      const bool changes = IsChangingSpec() && IsCleanCut();
+      return CheckpointPlan{
+          .steps = journal_.cut()->steps,
+          .position = journal_.cut()->position,
+          .spec_bytes = changes ? configured_.spec_bytes : spec_bytes_,
+          .stored = true};
+    }
+  }
+  if (at_end && now_.queue_outstanding) return wake;
+  return std::nullopt;
+}
+
+void ConnectorSession::PrepareCheckpoint(
+    core::Step steps, absl::Duration deadline,
+    absl::AnyInvocable<void(bool ready)> done) {
+  CHECK(IsOpen());
+  prepare_done_ = std::move(done);
+  core::CommandHeader header = Header();
+  header.released_steps = journal_.journaled_steps();
+  worker_.PrepareCheckpoint(std::move(header),
+                            {.steps = steps, .deadline = deadline},
+                            InThisLife(&ConnectorSession::OnPrepared));
+}
+
+void ConnectorSession::OnPrepared(
+    absl::StatusOr<core::PrepareCheckpointReply> reply) {
+  auto done = std::exchange(prepare_done_, nullptr);
+  if (reply.ok() && !reply->ready && !reply->blockers.empty()) {
+    progress_.last_error =
+        absl::StrCat("not ready for a checkpoint: ", reply->blockers[0].text);
+  }
+  done(reply.ok() && reply->ready);
+  if (context_.tasks.closed() || reply.ok()) return;
+  // The next round asks again.
+  if (Judge(reply.status()) == Verdict::kAskAgain ||
+      Judge(reply.status()) == Verdict::kAskLater) {
+    progress_.last_error = reply.status().ToString();
+    return;
+  }
+  OnError(reply.status(), commit_timer_, [] {});
+}
+
+bool ConnectorSession::OnFlushed(const CheckpointPlan& plan) {
+  if (!IsOpen() || now_.level.has_value() || plan.steps <= now_.flushed_steps) {
+    return false;
+  }
+  now_.flushed_steps = plan.steps;
+  host_.OnProgress(*this);
+  return true;
+}
+
+void ConnectorSession::OnCheckpointStored(const CheckpointPlan& plan) {
+  --store_writes_;
+  const bool spec_changed = plan.spec_bytes != spec_bytes_;
+  spec_bytes_ = plan.spec_bytes;
+  journal_.Trim({.steps = plan.steps, .position = plan.position});
+  host_.OnProgress(*this);
+  if (state_ == State::kWaiting) return ReopenIfReady();
+  if (!IsOpen()) return;
+  if (spec_changed) {
+    LOG(INFO).With("connector", name()) << "reopening with its new spec";
+    EndLife();
+    return WaitToReopen(absl::ZeroDuration());
+  }
+  SendCommitCheckpoint();
+  QueueNext();
+}
+
+void ConnectorSession::SendCommitCheckpoint() {
+  const core::Step steps = journal_.base_steps();
+  if (now_.commit_outstanding) return;
+  now_.commit_outstanding = true;
+  now_.commit_asked = steps;
+  worker_.CommitCheckpoint(
+      Header(), {.steps = steps},
+      InThisLife(&ConnectorSession::OnCheckpointCommitted));
+}
+
+void ConnectorSession::OnCheckpointCommitted(absl::Status status) {
+  now_.commit_outstanding = false;
+  if (!status.ok()) {
+    return OnError(status, commit_timer_, [this] { SendCommitCheckpoint(); });
+  }
+  now_.committed_steps = now_.commit_asked;
+  host_.OnProgress(*this);
+  if (state_ == State::kConfirming) return OnConfirmed();
+  if (!context_.Pass(FaultPoint::kAfterCommitCheckpoint, name())) return;
+  if (now_.committed_steps < journal_.base_steps()) SendCommitCheckpoint();
+}
+
+void ConnectorSession::LookUpStatus() {
+  if (context_.options.status_interval <= absl::ZeroDuration()) return;
+  worker_.Get(name(), InThisLife(&ConnectorSession::OnStatus));
+}
+
+void ConnectorSession::OnStatus(absl::StatusOr<core::ConnectorStatus> status) {
+  if (status.ok() && status->instance == now_.instance) {
+    progress_.completed_steps = status->completed_steps;
+    progress_.health = std::string(ConditionName(status->health.condition));
+    if (!status->health.reason.empty()) {
+      absl::StrAppend(&progress_.health, ": ", status->health.reason);
+    }
+    host_.OnProgress(*this);
+  }
+  status_timer_.Set(context_.options.status_interval,
+                    [this] { LookUpStatus(); });
+}
+
+}  // namespace penstock::client

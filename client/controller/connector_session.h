@@ -1,0 +1,243 @@
+// One connector as its controller drives it.
+// See client/controller/README.md; upholds INV-1, INV-2, INV-3.
+#pragma once
+
+#include "client/controller/backoff.h"
+#include "client/controller/connector_journal.h"
+#include "client/controller/controller_context.h"
+#include "client/controller/step_numbers.h"
+#include "client/controller/store_committer.h"
+#include "core/connector/control.h"
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace penstock::client {
+
+//   IDLE ─Start─▶ WAITING ◀──────────── any error that means "reopen" ──┐
+//                   │ backed off, nothing of it under way at the store  │
+//                   ▼                                                   │
+//   RESERVING (next writer, durably) ─▶ DELETING ─▶ OPENING ─▶          │
+//   STORING (first open's position) ─▶ REPLAYING ─▶ CONFIRMING ─▶ HELD ─┤
+//                                          (CommitCheckpoint)     │     │
+//                                              Extend, unless     ▼     │
+//                                              the user paused  RUNNING ┘
+//   any ─Close─▶ CLOSED        any ─an error for a person─▶ FAILED
+//
+// A *life* is one pass through this; what an earlier life asked is ignored
+// when it answers at last. The number of a Queue whose answer is given up so
+// is never used again.
+//
+// Owner:     the controller. Threads: confined to its strand.
+// Lifecycle: Start; ends by Close, or in FAILED.
+// Bound:     one Queue, one Release, one CommitCheckpoint outstanding;
+//            unjournaled_max results between arrival and journal; the journal.
+class ConnectorSession {
+ public:
+  // What a checkpoint would take.
+  struct CheckpointPlan {
+    core::Step steps = 0;
+    std::string position;
+    std::string spec_bytes;
+    // False: only flush (level none) or wake (at the end); nothing to store.
+    bool stored = true;
+  };
+
+  // All outlive it.
+  ConnectorSession(const PipelineConnector& configured, StoredConnector stored,
+                   core::Control& worker, ControllerContext& context,
+                   StoreCommitter& store, SessionHost& host);
+  ConnectorSession(const ConnectorSession&) = delete;
+  ConnectorSession& operator=(const ConnectorSession&) = delete;
+
+  void Start();
+  // No further Queue is sent, and a life that ends is the last one.
+  void StopQueueing();
+  // Requires: durable.
+  void SetUserPaused(bool paused);
+  // Deletes the connector. `done` once the worker answered, whatever it said.
+  void Close(absl::AnyInvocable<void()> done);
+  // Ignores everything from now on.
+  void Abandon();
+
+  // The journal's word: once for each result given to SessionHost::Journal, in
+  // order; AfterJournal when those of one transaction were all told.
+  void OnJournaled(std::shared_ptr<const core::StepResult> result);
+  void AfterJournal();
+
+  // What there is to checkpoint, if anything. `at_end`: a Queue that waits for
+  // data is worth a plan, too, for PrepareCheckpoint ends its wait.
+  std::optional<CheckpointPlan> PlanCheckpoint(bool at_end);
+  // `done` exactly once, on the strand: ready, or not in this life.
+  void PrepareCheckpoint(core::Step steps, absl::Duration deadline,
+                         absl::AnyInvocable<void(bool ready)> done);
+  // Between these two the session is not reopened.
+  void OnCheckpointStoring() { ++store_writes_; }
+  void OnCheckpointStored(const CheckpointPlan& plan);
+  // Of a plan that needed no store. Returns: whether it flushed something.
+  bool OnFlushed(const CheckpointPlan& plan);
+
+  const std::string& name() const { return configured_.name; }
+  // Changes when a life ends.
+  uint64_t life() const { return life_; }
+  ConnectorProgress Progress() const;
+  bool IsFailed() const { return state_ == State::kFailed; }
+  // End of input was reached, and all results up to it are journaled.
+  bool IsAtEnd() const;
+  // Nothing is outstanding and nothing is left to checkpoint; or, once
+  // queueing was stopped, nothing can be checkpointed.
+  bool IsSettled() const;
+
+ private:
+  enum class State {
+    kIdle,
+    kWaiting,
+    kReserving,
+    kDeleting,
+    kOpening,
+    kStoring,
+    kReplaying,
+    kConfirming,
+    kHeld,
+    kRunning,
+    kClosed,
+    kFailed,
+  };
+  // What is true of this life only. Counts are exclusive.
+  struct Life {
+    std::string instance;
+    std::optional<core::FtModel> level;
+    std::string open_request_id;
+    uint32_t open_attempts = 0;
+    core::Step replayed_steps = 0;
+    core::Step made_steps = 0;
+    core::Step released_steps = 0;
+    core::Step committed_steps = 0;  // CommitCheckpoint was answered.
+    core::Step flushed_steps = 0;    // Level none.
+    bool at_end = false;
+    // The number that was given out last and has made no step yet.
+    std::optional<core::Step> asked_step;
+    bool queue_outstanding = false;
+    bool was_interrupted = false;
+    bool checkpoint_requested = false;
+    bool end_position_asked = false;
+    bool release_outstanding = false;
+    core::Step release_asked = 0;
+    bool commit_outstanding = false;
+    core::Step commit_asked = 0;
+    // The gate is open between Extend and Pause.
+    bool gate_open = false;
+    bool gate_outstanding = false;
+    std::string gate_request_id;
+  };
+  static absl::string_view StateName(State state);
+
+  // Wraps a method as the callback of a command of this life.
+  template <typename... Args>
+  auto InThisLife(void (ConnectorSession::*method)(Args...)) {
+    return context_.tasks.Wrap([this, life = life_, method](auto&&... args) {
+      if (life != life_) return;
+      (this->*method)(std::forward<decltype(args)>(args)...);
+    });
+  }
+  // The same for what runs on the strand already.
+  template <typename F>
+  auto IfThisLife(F f) {
+    return [this, life = life_, f = std::move(f)]() mutable {
+      if (life == life_) f();
+    };
+  }
+
+  // connector_session_open.cc: the one path to a living connector.
+  void EndLife();
+  void Recover(const absl::Status& why);
+  void WaitToReopen(absl::Duration delay);
+  void ReopenIfReady();
+  void Reserve();
+  void Delete();
+  void OnDeleted(absl::StatusOr<core::DisconnectReply> reply);
+  void BeginOpen();
+  void SendOpen();
+  void OnOpened(absl::StatusOr<core::OpenReply> reply);
+  void StoreOpened(std::string position);
+  void ReplayNext();
+  void OnReplayed(absl::StatusOr<core::ReplayReply> reply);
+  void OnConfirmed();
+  void AdjustGate();
+  void SendGate();
+  void OnGate(absl::Status status);
+  bool WantsOpenGate() const;
+
+  // connector_session.cc: the loop.
+  core::CommandHeader Header() const;
+  bool IsOpen() const;
+  void OnError(const absl::Status& status, ScopedTimer& timer,
+               TaskScope::Task again);
+  void Fail(const absl::Status& status);
+  void QueueNext();
+  void ReserveNumbers();
+  bool MayQueue();
+  void SendQueue();
+  void OnQueued(absl::StatusOr<core::QueueReply> reply);
+  void OnNoStep(const core::NoStep& no_step);
+  void OnResult(std::shared_ptr<const core::StepResult> result);
+  void OnPrepared(absl::StatusOr<core::PrepareCheckpointReply> reply);
+  void SendRelease();
+  void OnReleased(absl::Status status);
+  void SendCommitCheckpoint();
+  void OnCheckpointCommitted(absl::Status status);
+  bool IsChangingSpec() const { return spec_bytes_ != configured_.spec_bytes; }
+  bool IsCleanCut() const;
+  bool IsExactlyOnce() const {
+    return now_.level == core::FtModel::kExactlyOnce;
+  }
+  bool IsJournalFull() const;
+  void LookUpStatus();
+  void OnStatus(absl::StatusOr<core::ConnectorStatus> status);
+
+  const PipelineConnector& configured_;
+  core::Control& worker_;
+  ControllerContext& context_;
+  StoreCommitter& store_;
+  SessionHost& host_;
+
+  // Durable, as far as known.
+  std::string spec_bytes_;
+  bool opened_;
+  uint64_t open_number_;
+  bool user_paused_;
+  ConnectorJournal journal_;
+  StepNumbers numbers_;
+
+  State state_ = State::kIdle;
+  uint64_t life_ = 0;
+  bool stopping_ = false;
+  bool backed_off_ = false;
+  // Journal rows and checkpoints of this connector at the store.
+  size_t store_writes_ = 0;
+  size_t unjournaled_ = 0;
+
+  Life now_;
+  // Of a PrepareCheckpoint under way.
+  absl::AnyInvocable<void(bool)> prepare_done_;
+
+  Backoff backoff_;
+  ScopedTimer reopen_timer_;
+  ScopedTimer queue_timer_;
+  ScopedTimer release_timer_;
+  ScopedTimer commit_timer_;
+  ScopedTimer gate_timer_;
+  ScopedTimer status_timer_;
+  uint32_t fruitless_recoveries_ = 0;
+  ConnectorProgress progress_;
+};
+
+}  // namespace penstock::client

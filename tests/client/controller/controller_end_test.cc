@@ -1,0 +1,177 @@
+#include "core/base/error.h"
+#include "tests/client/controller/controller_fixture.h"
+#include "tests/support/status_matchers.h"
+
+#include <gmock/gmock.h>
+
+namespace penstock::client {
+namespace {
+
+using core::ControlVerb;
+using core::HasReason;
+using core::IsOk;
+using core::MakeError;
+using core::Reason;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ControllerEndTest : public ControllerTest {};
+
+TEST_F(ControllerEndTest, StopCheckpointsDisconnectsAndEnds) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  AddConnector(35).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 35; }));
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd(absl::Seconds(1)))
+      << "the Queue that waits for data is woken";
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(ends_, 1);
+  EXPECT_EQ(Stored().position, "{\"at\":35}");
+  EXPECT_THAT(Stored().journal, IsEmpty());
+  EXPECT_EQ(worker_.InstanceOf("c"), nullptr);
+  AddRecords(10);
+  Outside().ends = true;
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 0u);
+}
+
+TEST_F(ControllerEndTest, StopEndsInTimeThoughASinkIsDead) {
+  AddConnector(35).held = true;
+  Outside().ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 4; }));
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd(options_.stop_deadline + absl::Seconds(10)));
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_THAT(Stored().journal, SizeIs(4));
+  Outside().held = false;
+  Outside().ends = true;
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+}
+
+TEST_F(ControllerEndTest, StopEndsInTimeThoughTheWorkerIsAway) {
+  AddConnector(35).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 4; }));
+  worker_.SetAway(true);
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd(absl::Minutes(1)));
+  EXPECT_THAT(*end_, IsOk());
+}
+
+TEST_F(ControllerEndTest, StopBeforeAnythingIsOpenEndsAtOnce) {
+  AddConnector(35);
+  Start();
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd(absl::Seconds(1)));
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 0u);
+}
+
+TEST_F(ControllerEndTest, StopWhileTheFirstOpenIsTriedEndsAtOnce) {
+  AddConnector(35);
+  worker_.SetAway(true);
+  Start();
+  RunFor(absl::Seconds(20));
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd(absl::Seconds(1)));
+  EXPECT_THAT(*end_, IsOk());
+}
+
+TEST_F(ControllerEndTest, DestructionDropsEverythingAndIsSilent) {
+  AddConnector(100);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) == 3; }));
+  Crash();
+  const size_t calls = worker_.calls().size();
+  RunFor(absl::Minutes(1));
+  EXPECT_EQ(worker_.calls().size(), calls);
+  EXPECT_FALSE(end_.has_value());
+}
+
+TEST_F(ControllerEndTest, OnEndMayDestroyTheController) {
+  AddConnector(10);
+  store_ = std::make_unique<FakeStateStore>(executor_, disk_);
+  bool ended = false;
+  controller_ = Controller::Create(options_, executor_, *store_, {&worker_},
+                                   [&](absl::Status) {
+                                     controller_ = nullptr;
+                                     ended = true;
+                                   });
+  controller_->Start();
+  ASSERT_TRUE(RunUntil([&] { return ended; }));
+  executor_.RunUntilIdle();
+}
+
+TEST_F(ControllerEndTest, NothingRunsAfterTheEnd) {
+  AddConnector(10);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  const size_t calls = worker_.calls().size();
+  controller_->Stop();
+  RunFor(absl::Minutes(10));
+  EXPECT_EQ(worker_.calls().size(), calls);
+  EXPECT_EQ(ends_, 1);
+}
+
+TEST_F(ControllerEndTest, AnErrorOfOneConnectorStillCheckpointsTheOthers) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  AddConnector(30, "a").ends = false;
+  AddConnector(30, "b").ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] {
+    return Progress("a").released_steps == 3 &&
+           Progress("b").released_steps == 3;
+  }));
+  worker_.AimAt("a");
+  worker_.FailNext(ControlVerb::kQueue, 1,
+                   MakeError(Reason::POSITION_EXPIRED, "gone"));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::POSITION_EXPIRED));
+  EXPECT_EQ(Stored("a").base_steps, 0u);
+  EXPECT_EQ(Stored("b").base_steps, 3u);
+}
+
+TEST_F(ControllerEndTest, BadOptionsAreRefused) {
+  AddConnector(10);
+  options_.connectors.push_back(options_.connectors[0]);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::INVALID_CONFIG));
+  options_.connectors.pop_back();
+  options_.connectors[0].worker = 7;
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::INVALID_CONFIG));
+  EXPECT_EQ(disk_.state.epoch, 0u);
+}
+
+TEST_F(ControllerEndTest, AnotherIncarnationThanExpectedIsRefused) {
+  AddConnector(10);
+  options_.incarnation = "another";
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::INVALID_CONFIG));
+  EXPECT_THAT(worker_.calls(), IsEmpty());
+}
+
+TEST_F(ControllerEndTest, AConnectorThatLeftThePipelineKeepsItsState) {
+  AddConnector(10, "a");
+  AddConnector(10, "b");
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  options_.connectors.pop_back();
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(disk_.state.connectors.count("b"), 1u);
+}
+
+}  // namespace
+}  // namespace penstock::client

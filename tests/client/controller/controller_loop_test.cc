@@ -1,0 +1,322 @@
+#include "tests/client/controller/controller_fixture.h"
+
+#include "core/base/error.h"
+#include "tests/support/status_matchers.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+namespace penstock::client {
+namespace {
+
+using core::ControlVerb;
+using core::FakeControl;
+using core::HasReason;
+using core::IsOk;
+using core::MakeError;
+using core::Reason;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ControllerLoopTest : public ControllerTest {};
+
+TEST_F(ControllerLoopTest, RunsToTheEndOfInputAndCheckpointsThere) {
+  AddConnector(95);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(ends_, 1);
+  ExpectExactlyOnce();
+  EXPECT_EQ(Stored().position, "{\"at\":95}");
+  EXPECT_THAT(Stored().journal, IsEmpty());
+  EXPECT_EQ(Outside().acknowledged_steps, Stored().base_steps);
+  EXPECT_EQ(worker_.InstanceOf("c"), nullptr);
+  EXPECT_EQ(controller_->Snapshot().phase, ControllerPhase::kEnded);
+}
+
+TEST_F(ControllerLoopTest, AnEmptySourceEndsCompletesAndCheckpoints) {
+  AddConnector(0);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(Stored().base_steps, 1u);
+}
+
+TEST_F(ControllerLoopTest, StoresTheFirstPositionBeforeTheFirstExtend) {
+  AddConnector(10);
+  Start();
+  store_->SetDelay(absl::Seconds(1));
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kOpen) > 0; }));
+  EXPECT_TRUE(CallsOf(ControlVerb::kOpen)[0].open->first_open);
+  EXPECT_EQ(CallsOf(ControlVerb::kOpen)[0].open->position, std::nullopt);
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kExtend) > 0; }));
+  EXPECT_TRUE(Stored().opened);
+  EXPECT_EQ(Stored().position, "{\"at\":0}");
+}
+
+TEST_F(ControllerLoopTest, ReservesTheWriterBeforeDeletingAndOpening) {
+  AddConnector(10);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kDelete) > 0; }));
+  EXPECT_EQ(Stored().open_number, 1u);
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kOpen) > 0; }));
+  const core::OpenRequest open = *CallsOf(ControlVerb::kOpen)[0].open;
+  EXPECT_EQ(open.writer, (core::Writer{.epoch = 1, .open_number = 1}));
+  EXPECT_EQ(open.incarnation, "incarnation-1");
+  EXPECT_EQ(open.spec_bytes, "spec of c");
+  EXPECT_EQ(open.spec.name, "c");
+}
+
+TEST_F(ControllerLoopTest, EveryNumberIsReservedBeforeItIsUsed) {
+  AddConnector(500);
+  bool always = true;
+  hook_ = [&](FaultPoint point, const std::string&) {
+    if (point != FaultPoint::kResultReceived) return;
+    const auto queues = CallsOf(ControlVerb::kQueue);
+    always = always && queues.back().step < Stored().reserved_steps;
+  };
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(always);
+  EXPECT_GE(Stored().reserved_steps, 50u);
+}
+
+TEST_F(ControllerLoopTest, ABlockOfOneNumberWorks) {
+  options_.step_block = 1;
+  AddConnector(100);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+}
+
+TEST_F(ControllerLoopTest, AsksTheNextQueueBeforeTheJournalAnswered) {
+  AddConnector(100);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) > 0; }));
+  store_->Hold(true);
+  RunFor(absl::Seconds(1));
+  EXPECT_GE(worker_.CountOf(ControlVerb::kQueue), 3u);
+  EXPECT_THAT(Outside().rows, IsEmpty()) << "nothing is released unjournaled";
+  store_->Hold(false);
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+}
+
+TEST_F(ControllerLoopTest, GroupsWhatArrivesWhileATransactionIsUnderWay) {
+  options_.step_block = 1024;
+  AddConnector(300);
+  Start();
+  store_->SetDelay(absl::Milliseconds(50));
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+  // 30 results one by one would alone be 30 transactions.
+  EXPECT_LT(disk_.commits, 15u);
+}
+
+TEST_F(ControllerLoopTest, ReleasesByItselfWhileAQueueWaits) {
+  AddConnector(10).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 1; },
+                       absl::Milliseconds(1)));
+  EXPECT_THAT(Outside().rows, SizeIs(10));
+  const auto releases = CallsOf(ControlVerb::kRelease);
+  ASSERT_THAT(releases, SizeIs(1));
+  EXPECT_EQ(releases[0].released_steps, 1u);
+}
+
+TEST_F(ControllerLoopTest, BoundsTheResultsBetweenArrivalAndJournal) {
+  options_.unjournaled_max = 3;
+  options_.step_block = 1024;
+  AddConnector(1000);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) > 0; }));
+  store_->Hold(true);
+  RunFor(absl::Seconds(30));
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kQueue), 3u);
+  store_->Hold(false);
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+}
+
+TEST_F(ControllerLoopTest, AsksAgainForTheSameStepWhenAReplyIsLost) {
+  AddConnector(100);
+  worker_.LoseReplies(ControlVerb::kQueue, 3);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+  const auto queues = CallsOf(ControlVerb::kQueue);
+  EXPECT_EQ(queues[0].step, queues[1].step);
+  EXPECT_EQ(queues[1].step, queues[2].step);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+}
+
+TEST_F(ControllerLoopTest, RetriesEachCommandWhoseReplyOrRequestIsLost) {
+  AddConnector(100);
+  for (ControlVerb verb :
+       {ControlVerb::kOpen, ControlVerb::kDelete, ControlVerb::kExtend,
+        ControlVerb::kQueue, ControlVerb::kRelease,
+        ControlVerb::kPrepareCheckpoint, ControlVerb::kCommitCheckpoint}) {
+    worker_.LoseRequests(verb, 1);
+    worker_.LoseReplies(verb, 1);
+  }
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  ExpectExactlyOnce();
+  const auto opens = CallsOf(ControlVerb::kOpen);
+  ASSERT_THAT(opens, SizeIs(3));
+  EXPECT_EQ(opens[0].request_id, opens[1].request_id);
+  EXPECT_EQ(opens[0].open->writer, opens[2].open->writer);
+  const auto extends = CallsOf(ControlVerb::kExtend);
+  ASSERT_THAT(extends, SizeIs(3));
+  EXPECT_EQ(extends[0].request_id, extends[2].request_id);
+  EXPECT_NE(extends[0].request_id, opens[0].request_id);
+}
+
+TEST_F(ControllerLoopTest, AsksAgainAfterTheRetryDelay) {
+  AddConnector(20);
+  worker_.FailNext(
+      ControlVerb::kQueue, 1,
+      core::WithRetryDelay(MakeError(Reason::BUDGET_EXCEEDED, "no room"),
+                           absl::Seconds(7)));
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) == 1; }));
+  RunFor(absl::Seconds(6));
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kQueue), 1u);
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_EQ(CallsOf(ControlVerb::kQueue)[1].step,
+            CallsOf(ControlVerb::kQueue)[0].step);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+}
+
+TEST_F(ControllerLoopTest, ANumberThatMadeNoStepIsAskedAgain) {
+  AddConnector(0).ends = false;
+  Start();
+  RunFor(absl::Seconds(30));
+  const auto queues = CallsOf(ControlVerb::kQueue);
+  EXPECT_GE(queues.size(), 3u);
+  EXPECT_LE(queues.size(), 40u);
+  EXPECT_TRUE(std::all_of(queues.begin(), queues.end(),
+                          [](const auto& call) { return call.step == 0; }));
+}
+
+TEST_F(ControllerLoopTest, QueuesNoMoreBehindTheEndOfInput) {
+  options_.stop_at_end_of_input = false;
+  AddConnector(15);
+  Start();
+  RunFor(absl::Minutes(1));
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kQueue), 2u);
+  EXPECT_TRUE(Progress().end_of_input);
+  EXPECT_EQ(Progress().checkpointed_steps, 2u);
+  EXPECT_FALSE(end_.has_value());
+}
+
+TEST_F(ControllerLoopTest, BelowExactlyOnceNothingIsJournaledOrReplayed) {
+  AddConnector(95).level = core::FtModel::kAtLeastOnce;
+  Start();
+  size_t rows_max = 0;
+  ASSERT_TRUE(RunUntil([&] {
+    if (disk_.state.connectors.count("c") > 0) {
+      rows_max = std::max(rows_max, Stored().journal.size());
+    }
+    return end_.has_value();
+  }));
+  EXPECT_EQ(rows_max, 0u);
+  EXPECT_EQ(Outside().rows, Outside().records);
+  EXPECT_EQ(Stored().position, "{\"at\":95}");
+  EXPECT_GT(worker_.CountOf(ControlVerb::kRelease), 0u);
+}
+
+TEST_F(ControllerLoopTest, BelowExactlyOnceItReopensAtTheCheckpoint) {
+  AddConnector(30).level = core::FtModel::kAtLeastOnce;
+  Outside().ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().checkpointed_steps == 3; }));
+  AddRecords(20);
+  worker_.LookAgain();
+  ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 50; },
+                       absl::Milliseconds(500)));
+  worker_.Restart();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kOpen) == 2; }));
+  const core::OpenRequest open = *CallsOf(ControlVerb::kOpen)[1].open;
+  EXPECT_EQ(open.position, "{\"at\":30}");
+  EXPECT_EQ(open.base_steps, 3u);
+  EXPECT_EQ(open.journaled_steps, 3u);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 0u);
+  ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 70; }));
+}
+
+TEST_F(ControllerLoopTest, LevelNoneIsFlushedAndNotCheckpointed) {
+  AddConnector(30).level = std::nullopt;
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(Outside().rows, Outside().records);
+  EXPECT_EQ(Stored().base_steps, 0u);
+  EXPECT_GT(worker_.CountOf(ControlVerb::kPrepareCheckpoint), 0u);
+  EXPECT_GE(Stored().reserved_steps, 3u);
+}
+
+TEST_F(ControllerLoopTest, DrivesSeveralConnectorsOnSeveralWorkers) {
+  AddConnector(120, "a", 0);
+  AddConnector(70, "b", 1);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce("a");
+  ExpectExactlyOnce("b");
+  EXPECT_GT(other_worker_.CountOf(ControlVerb::kQueue), 0u);
+}
+
+TEST_F(ControllerLoopTest, AUsersPauseIsDurableAndHoldsAfterARestart) {
+  AddConnector(30).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 30; }));
+  absl::Status paused = MakeError(Reason::INTERNAL, "not yet");
+  controller_->SetUserPaused("c", true, [&](absl::Status s) { paused = s; });
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kPause) == 1; }));
+  EXPECT_THAT(paused, IsOk());
+  EXPECT_TRUE(Stored().user_paused);
+  Start();
+  RunFor(absl::Minutes(1));
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kExtend), 1u) << "not extended again";
+  EXPECT_EQ(Progress().state, "paused");
+  AddRecords(10);
+  controller_->SetUserPaused("c", false, [&](absl::Status s) { paused = s; });
+  ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 40; }));
+  EXPECT_FALSE(Stored().user_paused);
+  controller_->SetUserPaused("d", false, [&](absl::Status s) { paused = s; });
+  executor_.RunUntilIdle();
+  EXPECT_THAT(paused, HasReason(Reason::NO_SUCH_CONNECTOR));
+}
+
+TEST_F(ControllerLoopTest, RequestIdsAreNeverUsedTwice) {
+  AddConnector(50, "a");
+  AddConnector(50, "b");
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  AddRecords(10, "a");
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  std::vector<std::string> ids;
+  for (const FakeControl::Call& call : worker_.calls()) {
+    if (!call.request_id.empty()) ids.push_back(call.request_id);
+  }
+  EXPECT_THAT(ids, SizeIs(8));
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 8u);
+}
+
+}  // namespace
+}  // namespace penstock::client
