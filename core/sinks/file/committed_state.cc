@@ -33,7 +33,34 @@ absl::StatusOr<Manifest> ReadManifest(FileSystem& files,
   return manifest;
 }
 
-// Data of a writer above `highest` (of any writer, if there is none) prove
+// Follows a complete manifest to the part in which it goes on; `file` then
+// names that part. Whoever lists a directory while its writer makes a new part
+// may see the old part go on in one that was not there yet. A part is durable
+// before the old one says so: so it is read again, and must be there now.
+absl::Status FollowParts(FileSystem& files, absl::string_view directory,
+                         SinkFile& file, Manifest& manifest) {
+  while (manifest.outcome == Manifest::Outcome::kComplete &&
+         manifest.continued_in.has_value()) {
+    SinkFile next = file;
+    next.number = *manifest.continued_in;
+    const std::string path = JoinPath(directory, SinkFileName(next));
+    absl::StatusOr<Manifest> read = ReadManifest(files, path, next.writer);
+    if (!read.ok() && !HasReason(read.status(), Reason::NOT_FOUND)) {
+      return read.status();
+    }
+    if (!read.ok() || read->outcome != Manifest::Outcome::kComplete ||
+        next.number <= file.number) {
+      return DamagedState(
+          path, absl::StrCat("missing or without a whole state, though ",
+                             SinkFileName(file), " goes on there"));
+    }
+    file = next;
+    manifest = *std::move(read);
+  }
+  return absl::OkStatus();
+}
+
+// Data of a writer above `found` (of any writer, if there is none) prove
 // that a manifest is missing.
 const SinkFile* DataAbove(const std::vector<SinkFile>& listing,
                           const std::optional<FoundState>& found) {
@@ -77,18 +104,12 @@ absl::StatusOr<std::optional<FoundState>> FindCommittedState(
     const std::vector<SinkFile>& listing) {
   std::optional<FoundState> found;
   std::string passed_over;
-  for (const SinkFile& file : ManifestsDescending(listing)) {
+  for (SinkFile file : ManifestsDescending(listing)) {
     const std::string path = JoinPath(directory, SinkFileName(file));
     ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(files, path, file.writer));
+    RETURN_IF_ERROR(FollowParts(files, directory, file, manifest));
     switch (manifest.outcome) {
       case Manifest::Outcome::kComplete:
-        if (manifest.continued_in.has_value()) {
-          return DamagedState(
-              JoinPath(directory,
-                       ManifestName(file.writer, *manifest.continued_in)),
-              absl::StrCat("missing or without a whole state, though ", path,
-                           " goes on there"));
-        }
         found = FoundState{.header = std::move(manifest.header),
                            .part = file.number,
                            .state = std::move(manifest.state)};
