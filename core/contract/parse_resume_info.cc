@@ -114,20 +114,31 @@ absl::Status ResumeValue::Invalid(absl::string_view problem) const {
   return StateError(*text_, absl::StrCat(path_, " ", problem));
 }
 
+struct ResumeInfo::Document {
+  std::string text;
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+};
+
+ResumeInfo::ResumeInfo(std::unique_ptr<Document> document)
+    : document_(std::move(document)) {}
+ResumeInfo::ResumeInfo(ResumeInfo&&) noexcept = default;
+ResumeInfo& ResumeInfo::operator=(ResumeInfo&&) noexcept = default;
+ResumeInfo::~ResumeInfo() = default;
+
 ResumeValue ResumeInfo::root() const {
   return ResumeValue(&document_->text, "$", Copy(document_->root));
 }
 
 absl::StatusOr<ResumeInfo> ParseResumeInfo(absl::string_view metadata) {
-  ResumeInfo info;
-  info.document_->text = std::string(metadata);
+  auto document = std::make_unique<ResumeInfo::Document>();
+  document->text = std::string(metadata);
   const simdjson::error_code error =
-      info.document_->parser.parse(info.document_->text)
-          .get(info.document_->root);
+      document->parser.parse(document->text).get(document->root);
   if (error != simdjson::SUCCESS) {
     return StateError(metadata, simdjson::error_message(error));
   }
-  return info;
+  return ResumeInfo(std::move(document));
 }
 
 }  // namespace penstock::core

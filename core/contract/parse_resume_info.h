@@ -65,17 +65,19 @@ class ResumeValue {
 // thread-compatible. Move-only. Bound: about 8 times the text.
 class ResumeInfo {
  public:
+  ResumeInfo(ResumeInfo&&) noexcept;
+  ResumeInfo& operator=(ResumeInfo&&) noexcept;
+  ~ResumeInfo();
+
   // The whole value. Lifetime: this object's, also after it was moved.
   ResumeValue root() const;
 
  private:
   friend absl::StatusOr<ResumeInfo> ParseResumeInfo(absl::string_view);
-  struct Document {
-    std::string text;
-    simdjson::dom::parser parser;
-    simdjson::dom::element root;
-  };
-  ResumeInfo() : document_(std::make_unique<Document>()) {}
+  // Text and parser. Hidden, for the parser's layout depends on how simdjson
+  // is configured where it is included.
+  struct Document;
+  explicit ResumeInfo(std::unique_ptr<Document> document);
 
   std::unique_ptr<Document> document_;
 };
