@@ -69,6 +69,8 @@ TEST_P(SourceContractTest, ReplayKnowsNoBatchLimits) {
   const FirstRun first = ReadInSteps(kRecords);
   SourceRun::Options options = ResumeBefore(first, 0);
   options.limits = kOneRecord;
+  // Several buffers a step.
+  options.make.read_bytes = 64;
   SourceRun run(*driver_, options);
   ASSERT_OK(run.opened());
 

@@ -423,6 +423,27 @@ TEST_P(SourceContractTest, ResumesAtEveryCutPointWithExactlyTheRest) {
   }
 }
 
+TEST_P(SourceContractTest, ThePositionThatAResumeOpensIsTheSamePlace) {
+  if (!capabilities_.level.has_value()) GTEST_SKIP() << "cannot seek";
+  const std::vector<OwnedRecord> written = driver_->Write(kRecords);
+  const FirstRun first = ReadInSteps(kRecords);
+  ASSERT_THAT(first.steps, SizeIs(Ge(2u)));
+  std::string position;
+  {
+    const SourceRun run(*driver_, ResumeBefore(first, 1));
+    ASSERT_OK(run.opened());
+    position = run.position();
+  }
+  SourceRun run(*driver_, {.resume = position});
+  ASSERT_OK(run.opened());
+  run.Extend();
+
+  const std::vector<OwnedRecord> rest =
+      Without(written, first.steps[0].records);
+  EXPECT_THAT(ByPartition(run.ReadRest(rest.size())),
+              ElementsAreArray(ByPartition(rest)));
+}
+
 TEST_P(SourceContractTest, AnEmptyQueueAfterAResumeKeepsThePosition) {
   if (!capabilities_.level.has_value()) GTEST_SKIP() << "cannot seek";
   std::vector<OwnedRecord> written = driver_->Write(kRecords);
