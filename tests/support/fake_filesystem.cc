@@ -63,7 +63,7 @@ class FakeFileSystem::Handle final : public File {
     RETURN_IF_ERROR(CheckAlive());
     RETURN_IF_ERROR(fs_.AdmitReading(FileOperation::kReadAt, options_.path));
     const std::string& data = options_.inode->data;
-    if (offset >= data.size()) return 0;
+    if (offset >= data.size() || out.empty()) return 0;
     const size_t size =
         std::min(out.size(), data.size() - static_cast<size_t>(offset));
     std::memcpy(out.data(), data.data() + offset, size);

@@ -153,6 +153,7 @@ TEST_F(StrandTest, CloseDropsWhatHasNotBegunAndWhatComes) {
   strand_.Post([held] { ADD_FAILURE(); });
   strand_.PostAfter(absl::Seconds(1), [held] { ADD_FAILURE(); });
   strand_.Close();
+  EXPECT_EQ(held.use_count(), 2) << "only the timer holds on";
   strand_.Post([held] { ADD_FAILURE(); });
   strand_.Dispatch([held] { ADD_FAILURE(); });
   executor_.Advance(absl::Seconds(2));

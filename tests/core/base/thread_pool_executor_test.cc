@@ -5,7 +5,6 @@
 #include "core/base/thread.h"
 
 #include <absl/time/time.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,10 +17,11 @@
 namespace penstock::core {
 namespace {
 
-using ::testing::ElementsAre;
-
 // Longer than any test takes, so that a failure shows as one.
 constexpr absl::Duration kLong = absl::Seconds(30);
+
+// For a failure that a wait inside of a task shows.
+constexpr absl::Duration kShort = absl::Seconds(5);
 
 // Counts tasks down and says when all have run.
 class Countdown {
@@ -36,6 +36,14 @@ class Countdown {
   std::atomic<int> left_;
   Notification all_;
 };
+
+// Waits for a timer of the pool, by when threads without a task are asleep. If
+// one is not, the test that asked proves less; it does not fail.
+void LetThreadsGoToSleep(Executor& executor) {
+  Notification later;
+  executor.ScheduleAfter(absl::Milliseconds(10), [&] { later.Notify(); });
+  later.WaitForNotification();
+}
 
 // Schedules another task when it is destroyed without having run.
 class ScheduleOnDestroy {
@@ -114,22 +122,12 @@ TEST_P(ThreadPoolExecutorTest, TimerRunsNoEarlierThanItsDelay) {
 }
 
 TEST_P(ThreadPoolExecutorTest, EarlierTimerOvertakesTheOneSleptFor) {
-  Mutex mu;
-  std::vector<int> order;
-  Countdown countdown(2);
-  const auto mark = [&](int value) {
-    return [&, value] {
-      {
-        MutexLock lock(mu);
-        order.push_back(value);
-      }
-      countdown.Done();
-    };
-  };
-  pool_.ScheduleAfter(absl::Milliseconds(200), mark(2));
-  pool_.ScheduleAfter(absl::Milliseconds(10), mark(1));
-  ASSERT_TRUE(countdown.Wait());
-  EXPECT_THAT(order, ElementsAre(1, 2));
+  const auto later = pool_.ScheduleAfter(absl::Hours(1), [] {});
+  LetThreadsGoToSleep(pool_);
+  Notification ran;
+  pool_.ScheduleAfter(absl::Milliseconds(5), [&] { ran.Notify(); });
+  EXPECT_TRUE(ran.WaitForNotificationWithTimeout(kLong));
+  EXPECT_TRUE(pool_.Cancel(later));
 }
 
 TEST_P(ThreadPoolExecutorTest, TasksRunWhileTimersWait) {
@@ -206,6 +204,47 @@ TEST_P(ThreadPoolExecutorTest, ManyTimersAllRunExactlyOnceOrAreCancelled) {
     std::this_thread::yield();
   }
   EXPECT_EQ(ran + cancelled, kTimers);
+}
+
+// Two idle threads: what the first leaves behind, the second must find.
+class ThreadPoolExecutorHandOverTest : public ::testing::Test {
+ protected:
+  ThreadPoolExecutorHandOverTest() {
+    // Both threads meet in a task, so both exist; then both go to sleep.
+    for (int i = 0; i < 2; ++i) {
+      pool_.Schedule([this] {
+        if (met_.fetch_add(1) == 1) both_.Notify();
+        both_.WaitForNotification();
+      });
+    }
+    both_.WaitForNotification();
+    LetThreadsGoToSleep(pool_);
+  }
+
+  std::atomic<int> met_{0};
+  Notification both_;
+  Notification second_ran_;
+  ThreadPoolExecutor pool_{"hand-over", 2};
+};
+
+TEST_F(ThreadPoolExecutorHandOverTest, LaterTimerRunsWhileTheFirstIsBusy) {
+  Notification first_ended;
+  pool_.ScheduleAfter(absl::Milliseconds(10), [&] {
+    EXPECT_TRUE(second_ran_.WaitForNotificationWithTimeout(kShort));
+    first_ended.Notify();
+  });
+  pool_.ScheduleAfter(absl::Milliseconds(40), [&] { second_ran_.Notify(); });
+  first_ended.WaitForNotification();
+}
+
+TEST_F(ThreadPoolExecutorHandOverTest, TimersDueTogetherRunTogether) {
+  Notification first_ended;
+  pool_.ScheduleAfter(absl::Milliseconds(10), [&] {
+    EXPECT_TRUE(second_ran_.WaitForNotificationWithTimeout(kShort));
+    first_ended.Notify();
+  });
+  pool_.ScheduleAfter(absl::Milliseconds(10), [&] { second_ran_.Notify(); });
+  first_ended.WaitForNotification();
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolExecutorTest,
