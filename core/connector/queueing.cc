@@ -233,13 +233,12 @@ absl::StatusOr<Work> QueueRunner::AdvanceReading() {
 
 bool QueueRunner::MakesStep(const FlushedStep& flushed) const {
   if (!flushed.amount.IsEmpty() || flushed.end_of_input) return true;
-  // Empty steps are made only to carry something.
+  // Empty steps are made only to carry something. A position that moved without
+  // records comes with a request for a step.
   if (request_.checkpoint_requested) return true;
   if (flushed.transaction_started || flushed.transaction_committed) return true;
   if (flushed.requested && !flushed.stopped_by_budget) return true;
-  if (!flushed.watermarks.empty()) return true;
-  return flushed.resume.has_value() && !flushed.resume->IsBarrier() &&
-         flushed.resume->seek() != state_.position.seek();
+  return !flushed.watermarks.empty();
 }
 
 absl::Status QueueRunner::CheckResume(const FlushedStep& flushed) const {

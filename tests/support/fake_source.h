@@ -13,6 +13,7 @@
 #include <absl/status/status.h>
 #include <absl/strings/string_view.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,8 +41,6 @@ class FakeSource {
     size_t partitions = 1;
     size_t records_per_buffer = 10;
     bool reads_itself = true;
-    // Queue, Replay and Skip are answered by AnswerHeld instead of at once.
-    bool holds_answers = false;
   };
 
   explicit FakeSource(Options options);
@@ -63,6 +62,10 @@ class FakeSource {
   void Truncate(uint32_t partition, size_t records);
   // Nothing more will be appended; the reader says so once it has read all.
   void End();
+
+  // From now on Queue, Replay and Skip are answered by AnswerHeld instead of at
+  // once.
+  void HoldAnswers(bool hold) { holds_answers_.store(hold); }
 
   // --- The reader of the moment. Each Requires that there is one.
   // Stages at most `buffers` buffers, as far as the reader is extended and its
@@ -115,6 +118,7 @@ class FakeSource {
   std::shared_ptr<Reader> reader() const ABSL_LOCKS_EXCLUDED(mu_);
 
   const Options options_;
+  std::atomic<bool> holds_answers_{false};
 
   mutable Mutex mu_;
   std::vector<std::vector<std::string>> partitions_ ABSL_GUARDED_BY(mu_);

@@ -114,7 +114,7 @@ void FakeSource::Reader::Request(InputReaderCommand command) {
   } else if (std::holds_alternative<DisconnectCommand>(command)) {
     extended_.store(false);
     closed_.store(true);
-  } else if (source_.options_.holds_answers) {
+  } else if (source_.holds_answers_.load()) {
     CHECK(!held_.has_value()) << "the contract: one command at a time";
     held_ = std::move(command);
   } else {

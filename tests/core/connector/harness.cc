@@ -78,6 +78,12 @@ Harness::Harness(FakeSource::Options source_options,
 }
 
 Answer<OpenReply> Harness::Open() {
+  const Answer<OpenReply> answer = StartOpen();
+  RunUntilIdle();
+  return answer;
+}
+
+Answer<OpenReply> Harness::StartOpen() {
   ++request.writer.open_number;
   connector = Connector::Create(
       ConnectorRuntime{.executor = executor,
@@ -91,7 +97,6 @@ Answer<OpenReply> Harness::Open() {
       request, std::make_unique<Observer>(events));
   Answer<OpenReply> answer;
   connector->Open(answer.Callback());
-  RunUntilIdle();
   return answer;
 }
 
@@ -204,6 +209,18 @@ std::shared_ptr<const StepResult> Harness::MustQueue(QueueRequest queue) {
   if (!answer.status().ok()) return nullptr;
   EXPECT_NE(answer->result, nullptr) << "no step was made";
   return answer->result;
+}
+
+void Harness::Unreachable(std::optional<ShardIndex> shard) {
+  database.SetHook([shard](const FakeDatabase::Call& call)
+                       -> std::optional<FakeDatabase::Fault> {
+    if (call.operation != FakeDatabase::Operation::kBatchEnd ||
+        (shard.has_value() && call.shard != *shard)) {
+      return std::nullopt;
+    }
+    return FakeDatabase::Fault{
+        .status = MakeError(Reason::UNAVAILABLE, "the sink is away")};
+  });
 }
 
 std::string Harness::table() const {

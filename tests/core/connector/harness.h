@@ -124,6 +124,8 @@ class Harness {
   // Makes a connector and opens it. The target's writer is one higher than
   // that of the Open before.
   Answer<OpenReply> Open();
+  // Open, but nothing runs yet.
+  Answer<OpenReply> StartOpen();
   // Open, which must succeed.
   OpenReply MustOpen();
   void MustExtend();
@@ -150,6 +152,11 @@ class Harness {
   // A Queue that must make a step; its result.
   std::shared_ptr<const StepResult> MustQueue(Step step);
   std::shared_ptr<const StepResult> MustQueue(QueueRequest request);
+
+  // From now on the sink of `shard` (of every shard) is unavailable when it is
+  // to make something durable; until Reachable.
+  void Unreachable(std::optional<ShardIndex> shard = std::nullopt);
+  void Reachable() { database.SetHook(nullptr); }
 
   ConnectorStatus Status() const { return connector->Status(); }
   ConnectorState state() const { return Status().state; }

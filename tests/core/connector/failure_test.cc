@@ -1,0 +1,317 @@
+// What ends a connector, and what lives on.
+#include "tests/core/connector/harness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace penstock::core {
+namespace {
+
+using testing::Contains;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+ParseError BadRecord() {
+  ParseError error;
+  error.tag = "invalid_json";
+  error.description = "a comma is missing";
+  error.record_number = 7;
+  error.line = 9;
+  error.byte_offset = 123;
+  error.invalid_text = "{\"a\" 1}";
+  return error;
+}
+
+class FailureTest : public testing::Test {
+ protected:
+  void Start() {
+    harness_.MustOpen();
+    harness_.MustExtend();
+  }
+  void MakeStep(Step step) {
+    harness_.source.AppendNumbered("k", 10, 10 * step);
+    harness_.MustQueue(step);
+  }
+  Answer<QueueReply> WaitForStep(Step step) {
+    return harness_.QueueStep(step, absl::Seconds(100));
+  }
+
+  Harness harness_;
+};
+
+TEST_F(FailureTest, FatalErrorOfTheReaderAnswersTheOutstandingQueue) {
+  Start();
+  const Answer<QueueReply> queue = WaitForStep(0);
+  harness_.source.ReportError(
+      true, MakeError(Reason::POSITION_EXPIRED, "the offset is gone"), "seek");
+  harness_.RunUntilIdle();
+  EXPECT_THAT(queue.status(), HasReason(Reason::POSITION_EXPIRED));
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+  const ConnectorStatus status = harness_.Status();
+  EXPECT_EQ(status.health.condition, Condition::kFatal);
+  EXPECT_THAT(status.errors, Contains(Field(&ErrorEntry::tag, "seek")));
+}
+
+TEST_F(FailureTest, ErrorWithoutAReasonIsWrapped) {
+  Start();
+  const Answer<QueueReply> queue = WaitForStep(0);
+  harness_.source.ReportError(true, absl::UnknownError("surprise"), "");
+  harness_.RunUntilIdle();
+  EXPECT_THAT(queue.status(), HasReason(Reason::CONNECTOR_FAILED));
+  EXPECT_THAT(std::string(queue.status().message()), HasSubstr("surprise"));
+}
+
+TEST_F(FailureTest, ErrorThatIsNotFatalIsOnlyRecorded) {
+  Start();
+  harness_.source.ReportError(
+      false, MakeError(Reason::UNAVAILABLE, "connection refused"), "connect");
+  harness_.RunUntilIdle();
+  EXPECT_EQ(harness_.state(), ConnectorState::kRunning);
+  ASSERT_THAT(harness_.events->errors, SizeIs(1));
+  EXPECT_EQ(harness_.events->errors[0].tag, "connect");
+  EXPECT_EQ(harness_.events->errors[0].index, 1u);
+  EXPECT_FALSE(harness_.events->errors[0].fatal);
+}
+
+TEST_F(FailureTest, ReaderThatDiesSilentlyFailsAWaitingQueue) {
+  Start();
+  const Answer<QueueReply> queue = WaitForStep(0);
+  harness_.source.Die();
+  EXPECT_FALSE(queue.came());
+  harness_.Advance(absl::Seconds(1));
+  EXPECT_THAT(queue.status(), HasReason(Reason::CONNECTOR_FAILED));
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+}
+
+TEST_F(FailureTest, ReaderThatDiesInsteadOfAnsweringFailsTheQueue) {
+  Start();
+  harness_.source.HoldAnswers(true);
+  harness_.source.AppendNumbered("k", 10);
+  const Answer<QueueReply> queue = harness_.QueueStep(0);
+  harness_.source.Die();
+  harness_.Advance(absl::Seconds(1));
+  EXPECT_THAT(queue.status(), HasReason(Reason::CONNECTOR_FAILED));
+}
+
+TEST_F(FailureTest, ReaderThatDiesInsteadOfReplayingFailsTheReplay) {
+  Start();
+  MakeStep(0);
+  const StepResult result = *harness_.connector->Retained(0);
+  harness_.MustClose();
+  harness_.request.journaled_steps = 1;
+  harness_.MustOpen();
+  harness_.source.HoldAnswers(true);
+  const Answer<ReplayReply> replay = harness_.Replay(result, 0);
+  harness_.source.Die();
+  harness_.Advance(absl::Seconds(1));
+  EXPECT_THAT(replay.status(), HasReason(Reason::CONNECTOR_FAILED));
+}
+
+TEST_F(FailureTest, AnswerThatCameBeforeTheErrorIsDelivered) {
+  Start();
+  harness_.source.HoldAnswers(true);
+  harness_.source.AppendNumbered("k", 10);
+  const Answer<QueueReply> queue = harness_.QueueStep(0);
+  harness_.source.AnswerHeld();
+  harness_.source.ReportError(true, MakeError(Reason::UNAVAILABLE, "gone"),
+                              "test");
+  harness_.RunUntilIdle();
+  ASSERT_OK(queue.status());
+  EXPECT_EQ(queue->result->amount.records, 10u);
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+}
+
+TEST_F(FailureTest, ReleasedStepsOfAFailedConnectorStillCommit) {
+  Start();
+  MakeStep(0);
+  harness_.source.ReportError(true, MakeError(Reason::UNAVAILABLE, "gone"),
+                              "test");
+  harness_.RunUntilIdle();
+  EXPECT_NE(harness_.connector->Retained(0), nullptr);
+  QueueRequest again;
+  again.step = 0;
+  EXPECT_OK(harness_.Queue(again).status());
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_THAT(harness_.Lines(), SizeIs(10));
+  EXPECT_EQ(harness_.connector->completed()->value(), 1u);
+  EXPECT_THAT(harness_.QueueStep(1).status(),
+              HasReason(Reason::ILLEGAL_TRANSITION));
+}
+
+TEST_F(FailureTest, FencedShardEndsTheConnectorWithItsReason) {
+  Start();
+  MakeStep(0);
+  const Answer<QueueReply> queue = WaitForStep(1);
+  harness_.database.Fence(harness_.table(), {.epoch = 9, .open_number = 9});
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_THAT(queue.status(), HasReason(Reason::WRITER_FENCED));
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+  EXPECT_THAT(harness_.Lines(), IsEmpty());
+  EXPECT_EQ(harness_.connector->completed()->value(), 0u);
+}
+
+TEST_F(FailureTest, OneBrokenShardDoesNotKeepTheOtherFromCommitting) {
+  Start();
+  harness_.source.AppendNumbered("k", 30);
+  harness_.MustQueue(0);
+  harness_.database.SetHook(
+      [](const FakeDatabase::Call& call) -> std::optional<FakeDatabase::Fault> {
+        if (call.shard != 1) return std::nullopt;
+        return FakeDatabase::Fault{
+            .status = MakeError(Reason::STATE_DAMAGED, "shard 1 is damaged")};
+      });
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+  EXPECT_EQ(harness_.database.Progress(harness_.table(), 0), 1u);
+  EXPECT_EQ(harness_.database.Progress(harness_.table(), 1), 0u);
+  EXPECT_EQ(harness_.connector->completed()->value(), 0u);
+}
+
+TEST_F(FailureTest, RetryingShardIsDegradedWithItsNextAttempt) {
+  Start();
+  MakeStep(0);
+  harness_.Unreachable();
+  EXPECT_OK(harness_.Release(1).status());
+  const ConnectorStatus status = harness_.Status();
+  EXPECT_EQ(status.state, ConnectorState::kRunning);
+  EXPECT_EQ(status.health.condition, Condition::kDegraded);
+  EXPECT_GT(status.health.next_attempt, harness_.executor.clock().Now());
+  EXPECT_THAT(status.errors, Contains(Field(&ErrorEntry::tag, "write")));
+  harness_.Reachable();
+  harness_.Advance(absl::Seconds(30));
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+  EXPECT_THAT(harness_.Lines(), SizeIs(10));
+}
+
+TEST_F(FailureTest, UnencodableRecordIsSkippedAndCounted) {
+  Start();
+  harness_.source.Append(0, {"a:1", "unencodable", "b:2"});
+  const auto result = harness_.MustQueue(0);
+  EXPECT_EQ(result->amount.records, 3u);
+  EXPECT_EQ(result->skipped_records, 1u);
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_THAT(harness_.Lines(), SizeIs(2));
+  EXPECT_EQ(harness_.Status().records_skipped, 1u);
+  EXPECT_EQ(harness_.Status().records_out, 2u);
+}
+
+TEST_F(FailureTest, UnencodableRecordEndsTheConnectorIfThePolicySaysSo) {
+  harness_.request.spec.on_encode_error = BadRecordPolicy::kFail;
+  Start();
+  MakeStep(0);
+  harness_.source.Append(0, {"a:1", "unencodable", "b:2"});
+  const Answer<QueueReply> queue = harness_.QueueStep(1);
+  EXPECT_TRUE(queue.came());
+  EXPECT_FALSE(queue.status().ok());
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+  EXPECT_EQ(harness_.made_steps(), 1u);
+  // The step before is not concerned.
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_THAT(harness_.Lines(), SizeIs(10));
+  const ConnectorStatus status = harness_.Status();
+  EXPECT_EQ(
+      status.extended_total.records,
+      status.records_out + status.records_skipped + status.records_discarded);
+}
+
+TEST_F(FailureTest, BadRecordsAreCountedAndSampled) {
+  Start();
+  harness_.source.ReportParseErrors({BadRecord(), BadRecord()});
+  harness_.RunUntilIdle();
+  EXPECT_THAT(harness_.events->parse_errors, SizeIs(2));
+  const ConnectorStatus status = harness_.Status();
+  EXPECT_EQ(status.parse_errors, 2u);
+  EXPECT_EQ(status.state, ConnectorState::kRunning);
+  ASSERT_THAT(status.errors, SizeIs(2));
+  EXPECT_EQ(status.errors[0].tag, "invalid_json");
+  EXPECT_THAT(status.errors[0].text, HasSubstr("record 7, line 9, byte 123"));
+}
+
+TEST_F(FailureTest, FloodOfBadRecordsIsCountedWholeAndSampled) {
+  Start();
+  for (int i = 0; i < 10; ++i) {
+    harness_.source.ReportParseErrors(
+        std::vector<ParseError>(1000, BadRecord()));
+  }
+  harness_.RunUntilIdle();
+  EXPECT_EQ(harness_.Status().parse_errors, 10'000u);
+  EXPECT_LE(harness_.Status().errors.size(), 100u);
+}
+
+TEST_F(FailureTest, BadRecordEndsTheConnectorIfThePolicySaysSo) {
+  harness_.request.spec.on_parse_error = BadRecordPolicy::kFail;
+  Start();
+  const Answer<QueueReply> queue = WaitForStep(0);
+  harness_.source.ReportParseErrors({BadRecord()});
+  harness_.RunUntilIdle();
+  EXPECT_THAT(queue.status(), HasReason(Reason::MALFORMED_FRAME));
+  EXPECT_THAT(std::string(queue.status().message()), HasSubstr("record 7"));
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+}
+
+TEST_F(FailureTest, SourceThatMiscountsIsFoundOut) {
+  Start();
+  harness_.source.AppendNumbered("k", 10);
+  harness_.source.LieAboutAmount();
+  harness_.QueueStep(0);
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+  EXPECT_THAT(harness_.Status().health.reason,
+              HasSubstr("a bug of the source"));
+}
+
+TEST_F(FailureTest, ResumeThatCannotReplayIsFoundOut) {
+  Start();
+  harness_.source.AppendNumbered("k", 10);
+  harness_.source.SetBarrier(true);
+  EXPECT_THAT(harness_.QueueStep(0).status(), HasReason(Reason::INTERNAL));
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+  EXPECT_EQ(harness_.Status().records_discarded, 10u);
+}
+
+TEST_F(FailureTest, SourceSpeaksOfItsHealth) {
+  Start();
+  harness_.source.UpdateHealth({.condition = Condition::kDegraded,
+                                .reason = "no broker answers",
+                                .next_attempt = absl::InfinitePast()});
+  harness_.RunUntilIdle();
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kDegraded);
+  EXPECT_EQ(harness_.Status().health.reason, "no broker answers");
+  harness_.source.UpdateHealth({});
+  harness_.RunUntilIdle();
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+}
+
+TEST_F(FailureTest, StepsThatAreNotReleasedStall) {
+  Start();
+  MakeStep(0);
+  harness_.Status();
+  const int before = harness_.events->changes;
+  harness_.Advance(absl::Seconds(31));
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kStalled);
+  EXPECT_GT(harness_.events->changes, before);
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+}
+
+TEST_F(FailureTest, RecordsThatNobodyQueuesStall) {
+  Start();
+  harness_.source.AppendNumbered("k", 10);
+  // Something makes the driver look; the reader alone does not.
+  EXPECT_OK(harness_.Release(0).status());
+  harness_.Advance(absl::Seconds(31));
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kStalled);
+}
+
+TEST_F(FailureTest, IdleConnectorIsOkForEver) {
+  Start();
+  harness_.Advance(absl::Hours(1));
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+}
+
+}  // namespace
+}  // namespace penstock::core
