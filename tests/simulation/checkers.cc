@@ -1,0 +1,189 @@
+#include "tests/simulation/checkers.h"
+
+#include "core/handoff/router.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+
+namespace penstock::simulation {
+namespace {
+
+// Records of the input before the position's end, as the file source counts.
+uint64_t RecordsBefore(absl::string_view position) {
+  constexpr absl::string_view kName = "\"records\":";
+  const size_t at = position.find(kName);
+  if (at == absl::string_view::npos) return 0;
+  const absl::string_view rest = position.substr(at + kName.size());
+  uint64_t records = 0;
+  (void)absl::SimpleAtoi(rest.substr(0, rest.find_first_of(",}")), &records);
+  return records;
+}
+
+std::vector<std::string> LinesOf(
+    const core::FakeDatabase::Transaction& transaction) {
+  std::vector<std::string> lines;
+  for (const std::string& frame : transaction.frames) {
+    for (const absl::string_view line :
+         absl::StrSplit(frame, '\n', absl::SkipEmpty())) {
+      lines.push_back(absl::StrCat(line, "\n"));
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+Checkers::Checkers(const Plan& plan, const client::FakeStoreDisk& store)
+    : store_(store),
+      expected_(ExpectedShards(plan)),
+      positions_(plan.spec.shards),
+      visible_(plan.spec.shards, 0),
+      writers_(plan.spec.shards) {
+  // Lines of one shard stand in input order; equal lines are interchangeable.
+  std::vector<size_t> next(plan.spec.shards, 0);
+  for (uint64_t i = 0; i < plan.records.size(); ++i) {
+    for (uint32_t shard = 0; shard < plan.spec.shards; ++shard) {
+      if (next[shard] < expected_[shard].size() &&
+          expected_[shard][next[shard]] == plan.records[i] + "\n") {
+        positions_[shard].push_back(i);
+        ++next[shard];
+        break;
+      }
+    }
+  }
+}
+
+void Checkers::Violate(const std::string& what) {
+  if (violation_.empty()) violation_ = what;
+}
+
+void Checkers::OnResult(const std::string& connector,
+                        const core::StepResult& result) {
+  const auto [found, fresh] =
+      results_.emplace(std::pair(connector, result.step), result);
+  if (!fresh && !(found->second == result)) {
+    Violate(absl::StrCat("INV-2: step ", result.step, " has two contents"));
+  }
+}
+
+core::Step Checkers::Journaled() const {
+  const auto found = store_.state.connectors.find(kConnector);
+  if (found == store_.state.connectors.end()) return 0;
+  const client::StoredConnector& stored = found->second;
+  return stored.journal.empty() ? stored.base_steps
+                                : stored.journal.back().step + 1;
+}
+
+uint64_t Checkers::JournaledRecords() const {
+  const auto found = store_.state.connectors.find(kConnector);
+  if (found == store_.state.connectors.end()) return 0;
+  const client::StoredConnector& stored = found->second;
+  if (stored.journal.empty()) {
+    return RecordsBefore(stored.position.value_or(""));
+  }
+  return RecordsBefore(stored.journal.back().resume.seek().value_or(""));
+}
+
+void Checkers::OnCommit(core::ShardIndex shard,
+                        const core::FakeDatabase::Transaction& transaction) {
+  if (transaction.steps.end > Journaled()) {
+    Violate(absl::StrCat("INV-1: shard ", shard, " shows steps below ",
+                         transaction.steps.end, ", journaled are those below ",
+                         Journaled()));
+  }
+  if (transaction.writer < writers_[shard]) {
+    Violate(
+        absl::StrCat("INV-7: shard ", shard, " was written by a lower writer"));
+  }
+  writers_[shard] = std::max(writers_[shard], transaction.writer);
+  for (const std::string& line : LinesOf(transaction)) {
+    const size_t at = visible_[shard]++;
+    if (at >= expected_[shard].size() || expected_[shard][at] != line) {
+      Violate(absl::StrCat("INV-3, 4: line ", at, " of shard ", shard, " is ",
+                           line));
+    }
+  }
+}
+
+void Checkers::CheckStore(const std::vector<core::Step>& progress) {
+  if (store_.commits == commits_seen_) return;
+  commits_seen_ = store_.commits;
+  if (store_.state.epoch < epoch_) Violate("INV-7: the epoch went back");
+  epoch_ = store_.state.epoch;
+  const auto found = store_.state.connectors.find(kConnector);
+  if (found == store_.state.connectors.end()) return;
+  const client::StoredConnector& stored = found->second;
+  if (stored.base_steps < base_steps_) {
+    Violate("INV-1: the checkpoint went back");
+  }
+  base_steps_ = stored.base_steps;
+  for (const core::StepResult& result : stored.journal) {
+    const auto [row, fresh] = journal_.emplace(result.step, result);
+    if (!fresh && !(row->second == result)) {
+      Violate(
+          absl::StrCat("INV-2: journaled step ", result.step, " was replaced"));
+    }
+    if (result.step >= stored.reserved_steps) {
+      Violate(absl::StrCat("INV-2: step ", result.step,
+                           " was used before its number was reserved"));
+    }
+  }
+  for (size_t shard = 0; shard < progress.size(); ++shard) {
+    if (progress[shard] < stored.base_steps) {
+      Violate(absl::StrCat("INV-1: checkpoint at ", stored.base_steps,
+                           " while shard ", shard, " holds steps below ",
+                           progress[shard]));
+    }
+  }
+}
+
+void Checkers::CheckStatus(const core::ConnectorStatus& status) {
+  if (status.checkpointed_steps > status.completed_steps ||
+      status.completed_steps > status.made_steps ||
+      status.released_steps > status.made_steps) {
+    Violate(absl::StrCat("INV-1: made ", status.made_steps, ", released ",
+                         status.released_steps, ", completed ",
+                         status.completed_steps, ", checkpointed ",
+                         status.checkpointed_steps));
+  }
+  const bool at_rest = status.state != core::ConnectorState::kReplaying &&
+                       status.state != core::ConnectorState::kClosed &&
+                       status.state != core::ConnectorState::kFailed &&
+                       !status.running_step.has_value();
+  const core::BufferSize accounted =
+      status.extended_total + status.replayed_total + status.queued;
+  if (at_rest && !(status.buffered_total == accounted)) {
+    Violate(absl::StrCat("INV-8: buffered ", status.buffered_total.records,
+                         " records, ", accounted.records, " accounted for"));
+  }
+}
+
+void Checkers::CheckVisible(core::ShardIndex shard,
+                            const std::vector<std::string>& lines) {
+  const std::vector<std::string>& expected = expected_[shard];
+  if (lines.size() > expected.size() ||
+      !std::equal(lines.begin(), lines.end(), expected.begin())) {
+    Violate(absl::StrCat("INV-3, 4: shard ", shard, " shows ", lines.size(),
+                         " lines that are not how the input begins"));
+    return;
+  }
+  if (!lines.empty() &&
+      positions_[shard][lines.size() - 1] >= JournaledRecords()) {
+    Violate(absl::StrCat("INV-1: shard ", shard, " shows input record ",
+                         positions_[shard][lines.size() - 1],
+                         ", journaled are the first ", JournaledRecords()));
+  }
+}
+
+void Checkers::CheckComplete(core::ShardIndex shard,
+                             const std::vector<std::string>& lines) {
+  if (lines != expected_[shard]) {
+    Violate(absl::StrCat("at the end shard ", shard, " holds ", lines.size(),
+                         " lines of ", expected_[shard].size()));
+  }
+}
+
+}  // namespace penstock::simulation

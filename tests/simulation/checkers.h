@@ -1,0 +1,68 @@
+// What must hold after every event.
+#pragma once
+
+#include "client/controller/state_store.h"
+#include "core/connector/requests.h"
+#include "tests/simulation/plan.h"
+#include "tests/support/fake_database.h"
+#include "tests/support/fake_state_store.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::simulation {
+
+inline constexpr char kPipeline[] = "pipeline";
+inline constexpr char kConnector[] = "connector";
+
+// Remembers the first violation. Threads: confined to the test's thread.
+class Checkers {
+ public:
+  Checkers(const Plan& plan, const client::FakeStoreDisk& store);
+
+  // INV-2: one number, one content.
+  void OnResult(const std::string& connector, const core::StepResult& result);
+  // INV-1, 3, 4, 7: a transaction of one shard became visible.
+  void OnCommit(core::ShardIndex shard,
+                const core::FakeDatabase::Transaction& transaction);
+  // INV-1, 2: after a transaction of the store.
+  void CheckStore(const std::vector<core::Step>& progress);
+  // INV-1, 8: a connector of a living worker.
+  void CheckStatus(const core::ConnectorStatus& status);
+  // The file sink's committed lines, in order: whole and no further than what
+  // was journaled.
+  void CheckVisible(core::ShardIndex shard,
+                    const std::vector<std::string>& lines);
+  // At the end: everything is there.
+  void CheckComplete(core::ShardIndex shard,
+                     const std::vector<std::string>& lines);
+
+  void Violate(const std::string& what);
+  const std::string& violation() const { return violation_; }
+
+ private:
+  // Count of steps that the controller may let be seen: journaled or
+  // checkpointed (exclusive).
+  core::Step Journaled() const;
+  // Records of the input below the end of the last journaled step.
+  uint64_t JournaledRecords() const;
+
+  const client::FakeStoreDisk& store_;
+  const std::vector<std::vector<std::string>> expected_;
+  // Where each expected line stands in the input, 0-based.
+  std::vector<std::vector<uint64_t>> positions_;
+  // Lines of each shard that became visible.
+  std::vector<size_t> visible_;
+  std::vector<core::Writer> writers_;
+  std::map<std::pair<std::string, core::Step>, core::StepResult> results_;
+  std::map<core::Step, core::StepResult> journal_;
+  uint64_t epoch_ = 0;
+  core::Step base_steps_ = 0;
+  uint64_t commits_seen_ = 0;
+  std::string violation_;
+};
+
+}  // namespace penstock::simulation

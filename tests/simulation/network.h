@@ -1,0 +1,111 @@
+// Messages between controllers and workers, as bad as networks are.
+#pragma once
+
+#include "core/connector/control.h"
+#include "core/connector/requests.h"
+#include "tests/simulation/scheduler.h"
+
+#include <absl/time/time.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace penstock::simulation {
+
+// What a network does to messages.
+struct NetworkFaults {
+  double lose = 0;
+  double repeat = 0;
+  // Messages take up to this long, now and then up to `late_max`.
+  absl::Duration delay_max = absl::Milliseconds(2);
+  double late = 0;
+  absl::Duration late_max = absl::Seconds(20);
+};
+
+// Who answers at an address now. Null: nobody listens.
+struct Endpoint {
+  core::Control* control = nullptr;
+  Process* process = nullptr;
+};
+
+// Owner: the world. Threads: confined to the test's thread.
+class Network {
+ public:
+  explicit Network(Scheduler& scheduler)
+      : scheduler_(scheduler), wires_(scheduler.NewProcess("network")) {}
+
+  void SetFaults(NetworkFaults faults) { faults_ = faults; }
+  void SetEndpoint(const std::string& address, Endpoint endpoint) {
+    endpoints_[address] = endpoint;
+  }
+  Endpoint At(const std::string& address) const;
+
+  // Delivers a copy of `message` after a while: never, once or twice.
+  void Send(std::function<void()> message);
+
+ private:
+  absl::Duration Delay();
+
+  Scheduler& scheduler_;
+  Process& wires_;
+  NetworkFaults faults_;
+  std::map<std::string, Endpoint> endpoints_;
+};
+
+// Sees every Queue result that reached a controller.
+using OnResult =
+    std::function<void(const std::string& connector, const core::StepResult&)>;
+
+// A controller's connection to one worker. Each call is answered once: by the
+// worker, by UNAVAILABLE if nobody listens, or by DEADLINE.
+//
+// Owner:     a controller's life. Lifecycle: destruction drops every callback.
+class SimulatedControl final : public core::Control {
+ public:
+  // `spec`: what every connector of this world is opened with.
+  SimulatedControl(Network& network, Process& client, std::string address,
+                   core::ConnectorSpec spec, OnResult on_result);
+  ~SimulatedControl() override;
+
+  void Open(core::OpenRequest request, Reply<core::OpenReply> reply) override;
+  void Delete(core::CommandHeader header, core::DisconnectRequest request,
+              Reply<core::DisconnectReply> reply) override;
+  void Replay(core::CommandHeader header, core::ReplayRequest request,
+              Reply<core::ReplayReply> reply) override;
+  void Extend(core::CommandHeader header, Done done) override;
+  void Pause(core::CommandHeader header, Done done) override;
+  void Queue(core::CommandHeader header, core::QueueRequest request,
+             Reply<core::QueueReply> reply) override;
+  void Release(core::CommandHeader header, Done done) override;
+  void PrepareCheckpoint(core::CommandHeader header,
+                         core::PrepareCheckpointRequest request,
+                         Reply<core::PrepareCheckpointReply> reply) override;
+  void CommitCheckpoint(core::CommandHeader header,
+                        core::CommitCheckpointRequest request,
+                        Done done) override;
+  void Disconnect(core::CommandHeader header, core::DisconnectRequest request,
+                  Reply<core::DisconnectReply> reply) override;
+  void Get(std::string connector, Reply<core::ConnectorStatus> reply) override;
+  void List(Reply<std::vector<core::ConnectorStatus>> reply) override;
+
+ private:
+  struct Empty {};
+  // `send` is copied: a repeated message is the same request again.
+  template <typename T, typename SendFn>
+  void Call(absl::Duration timeout, Reply<T> reply, SendFn send);
+  template <typename SendFn>
+  void CallDone(absl::Duration timeout, Done done, SendFn send);
+
+  Network& network_;
+  Process& client_;
+  const std::string address_;
+  const core::ConnectorSpec spec_;
+  const OnResult on_result_;
+  // Shared by: this and the messages under way; false once it is gone.
+  const std::shared_ptr<bool> alive_;
+};
+
+}  // namespace penstock::simulation
