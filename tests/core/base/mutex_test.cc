@@ -38,20 +38,26 @@ TEST(MutexTest, KeepsThreadsApart) {
   EXPECT_EQ(counter.value, 20000);
 }
 
+// Whether another thread could take `mu` now.
+bool IsFree(Mutex& mu) {
+  bool taken = false;
+  Thread other("try", [&](const std::stop_token&) {
+    if (mu.TryLock()) {
+      taken = true;
+      mu.Unlock();
+    }
+  });
+  other.Join();
+  return taken;
+}
+
 TEST(MutexTest, TryLockFailsWhileAnotherHolds) {
   Mutex mu;
-  mu.Lock();
-  bool taken = true;
   {
-    Thread other("try", [&](const std::stop_token&) {
-      taken = mu.TryLock();
-      if (taken) mu.Unlock();
-    });
+    MutexLock lock(mu);
+    EXPECT_FALSE(IsFree(mu));
   }
-  EXPECT_FALSE(taken);
-  mu.Unlock();
-  ASSERT_TRUE(mu.TryLock());
-  mu.Unlock();
+  EXPECT_TRUE(IsFree(mu));
 }
 
 TEST(CondVarTest, WaitReturnsOnceThePredicateHolds) {
