@@ -2,7 +2,9 @@
 
 #include "core/base/status_macros.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
 #include <absl/strings/strip.h>
 
@@ -101,6 +103,24 @@ absl::StatusOr<std::vector<SinkFile>> ListSinkFiles(
     }
   }
   return listing;
+}
+
+absl::StatusOr<std::optional<Writer>> FindHighestWriter(
+    FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+  std::optional<Writer> highest;
+  for (const absl::string_view prefix : {kClaimPrefix, kManifestPrefix}) {
+    // Names are sorted, and sort as writers do: the last one is the highest.
+    auto name =
+        std::upper_bound(names.begin(), names.end(), absl::StrCat(prefix, "~"));
+    while (name != names.begin() && absl::StartsWith(*--name, prefix)) {
+      if (const std::optional<SinkFile> file = ParseSinkFile(*name)) {
+        highest = std::max(highest, std::optional(file->writer));
+        break;
+      }
+    }
+  }
+  return highest;
 }
 
 std::optional<Writer> HighestWriter(const std::vector<SinkFile>& listing) {

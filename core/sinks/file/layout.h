@@ -43,6 +43,11 @@ std::string DataName(ShardIndex shard, const Writer& writer);
 absl::StatusOr<std::vector<SinkFile>> ListSinkFiles(
     FileSystem& files, absl::string_view directory);
 
+// The highest writer that has a claim or a manifest in `directory`; nullopt:
+// there is none. As cheap as a listing can be. Errors: as FileSystem::List.
+absl::StatusOr<std::optional<Writer>> FindHighestWriter(
+    FileSystem& files, absl::string_view directory);
+
 // The highest writer that any of `listing` names. Claims make a writer known;
 // its other files do so too, should somebody have removed the claim.
 std::optional<Writer> HighestWriter(const std::vector<SinkFile>& listing);

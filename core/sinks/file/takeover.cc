@@ -200,9 +200,8 @@ class Opening {
 
 absl::Status CheckFence(FileSystem& files, absl::string_view directory,
                         const Writer& writer) {
-  ASSIGN_OR_RETURN(const std::vector<SinkFile> listing,
-                   ListSinkFiles(files, directory));
-  const std::optional<Writer> highest = HighestWriter(listing);
+  ASSIGN_OR_RETURN(const std::optional<Writer> highest,
+                   FindHighestWriter(files, directory));
   if (highest.has_value() && writer < *highest) {
     return Fenced(directory, writer, *highest);
   }

@@ -14,7 +14,7 @@
 
 namespace penstock::core {
 
-// OK: no file of a higher writer than `writer` is in `directory`.
+// OK: no higher writer than `writer` has a claim or manifest in `directory`.
 // Errors: WRITER_FENCED naming it; those of List: then nothing is known.
 absl::Status CheckFence(FileSystem& files, absl::string_view directory,
                         const Writer& writer);

@@ -79,6 +79,20 @@ TEST(LayoutTest, ListingSkipsOtherFiles) {
   EXPECT_THAT(HighestWriter(listing), Eq(Writer{2, 1}));
 }
 
+TEST(LayoutTest, HighestWriterIsThatOfTheLastClaimOrManifest) {
+  FakeFileSystem files;
+  files.Put("/d/notes.txt", "");
+  EXPECT_THAT(FindHighestWriter(files, "/d"), IsOkAndHolds(std::nullopt));
+  files.Put("/d/" + ClaimName({1, 9}), "");
+  files.Put("/d/" + ClaimName({1, 10}), "");
+  files.Put("/d/claim.zzz", "");
+  EXPECT_THAT(FindHighestWriter(files, "/d"), IsOkAndHolds(Writer{1, 10}));
+  files.Put("/d/" + ManifestName({2, 1}, 0), "");
+  EXPECT_THAT(FindHighestWriter(files, "/d"), IsOkAndHolds(Writer{2, 1}));
+  files.Put("/d/" + ClaimName({kMax, kMax}), "");
+  EXPECT_THAT(FindHighestWriter(files, "/d"), IsOkAndHolds(Writer{kMax, kMax}));
+}
+
 TEST(LayoutTest, EmptyListingHasNoHighestWriter) {
   EXPECT_EQ(HighestWriter({}), std::nullopt);
 }
