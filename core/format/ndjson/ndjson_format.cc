@@ -111,8 +111,7 @@ uint32_t NdjsonParser::ParseLines(Task& task, uint32_t begin) {
     if (size <= StructuralWalker::kTextMax &&
         walker_.Index(text.substr(begin, size), task.readable - begin)) {
       index_bytes_ = std::min(index_bytes_ * 2, kIndexBytesMax);
-      ParseIndexed(task, begin, end);
-      return end;
+      return ParseIndexed(task, begin, end);
     }
     // A bad line hides the ones around it from the walker: come closer to it.
     if (!single && index_bytes_ > kIndexBytesMin) {
@@ -128,7 +127,7 @@ uint32_t NdjsonParser::ParseLines(Task& task, uint32_t begin) {
   }
 }
 
-void NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
+uint32_t NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
   const absl::string_view text = task.text.substr(0, end);
   size_t backslash = text.find('\\', begin);
   for (uint32_t at = begin; at < end;) {
@@ -139,6 +138,12 @@ void NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
     // A blank line is left to ParseAlone, too.
     bool good = !IsTooLarge(task, line) && !walker_.IsBlank(line.end - begin);
     if (has_escapes) {
+      // To simdjson without SIMD a string may go on behind an escaped LF: what
+      // follows has to be indexed again.
+      if (text[line.end - 1] == '\\') {
+        ParseAlone(task, line);
+        return line.next;
+      }
       good = good && JsonEscapesAreGood(text.substr(0, line.end), backslash);
       backslash = text.find('\\', line.end);
     }
@@ -158,6 +163,7 @@ void NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
     }
     ParseAlone(task, line);
   }
+  return end;
 }
 
 bool NdjsonParser::IsTooLarge(const Task& task, const Line& line) const {

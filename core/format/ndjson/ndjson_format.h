@@ -44,8 +44,9 @@ class NdjsonParser final : public Parser {
   // Parses whole lines that the walker can index together, from `begin` on.
   // Returns: where they end.
   uint32_t ParseLines(Task& task, uint32_t begin);
-  // The lines that were indexed: text[begin, end).
-  void ParseIndexed(Task& task, uint32_t begin, uint32_t end);
+  // The lines that were indexed: text[begin, end). Returns: where it had to
+  // stop, at a line's beginning or `end`.
+  uint32_t ParseIndexed(Task& task, uint32_t begin, uint32_t end);
   // A line by itself, without the walker.
   void ParseAlone(Task& task, const Line& line);
   bool IsTooLarge(const Task& task, const Line& line) const;

@@ -54,7 +54,8 @@ class StructuralWalker {
   // Whether that line is exactly one JSON value. Tells `key`, if there is one,
   // what it sees. It does not look into escapes: if there are any, whoever
   // calls has looked.
-  // Requires: not blank. Ensures: on true the walk stands behind the line.
+  // Requires: not blank; no line before it in the text ends in a backslash.
+  // Ensures: on true the walk stands behind the line.
   [[nodiscard]] bool IsGood(uint32_t end, KeyTracker* key);
 
   // Moves the walk to the line that begins at `begin`, at or behind where it

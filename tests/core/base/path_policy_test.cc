@@ -23,7 +23,7 @@ class PathPolicyTest : public testing::Test {
     for (const char* name : {"in/file", "in/sub/file", "out/file"}) {
       const std::string path = At(name);
       EXPECT_OK(PosixFileSystem().CreateDirectories(DirectoryOf(path)));
-      EXPECT_OK(WriteFileDurably(PosixFileSystem(), path, "x"));
+      EXPECT_OK(PosixFileSystem().OpenForAppend(path, {.create = true}));
     }
     Link(At("in/file"), "in/link_in");
     Link(At("out/file"), "in/link_out");

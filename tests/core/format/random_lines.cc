@@ -152,6 +152,8 @@ std::string RandomNdjson(Random& random, size_t lines) {
     } else {
       text += RandomJson(random);
     }
+    if (random.Uniform(20) == 0) text += "\"\\";
+    if (random.Uniform(20) == 0) text += '\\';
     if (random.Uniform(5) == 0) text += '\r';
     if (i + 1 < lines || random.Bernoulli(0.5)) text += '\n';
   }

@@ -2,6 +2,8 @@
 
 #include "core/format/line_cursor.h"
 #include "core/format/ndjson/line_checker.h"
+#include "core/format/ndjson/ndjson_format.h"
+#include "tests/core/format/parse_text.h"
 #include "tests/core/format/random_lines.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
@@ -174,6 +176,67 @@ TEST(StructuralWalkerTest, AgreesWithTheCheckerAndWithSimdjson) {
   EXPECT_GT(good, 10'000);
   EXPECT_GT(bad, 10'000);
 }
+
+// simdjson has a first stage for each kind of processor, and they are not quite
+// alike.
+class EveryProcessorTest : public testing::TestWithParam<std::string> {
+ protected:
+  EveryProcessorTest() : active_(simdjson::get_active_implementation()) {
+    const simdjson::implementation* const wanted =
+        simdjson::get_available_implementations()[GetParam()];
+    if (wanted != nullptr && wanted->supported_by_runtime_system()) {
+      simdjson::get_active_implementation() = wanted;
+      is_supported_ = true;
+    }
+  }
+  ~EveryProcessorTest() override {
+    simdjson::get_active_implementation() = active_;
+  }
+
+  const simdjson::implementation* const active_;
+  bool is_supported_ = false;
+};
+
+// The lines that the checker calls good.
+std::vector<std::string> CheckedLines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (uint32_t at = 0; at < text.size();) {
+    const Line line = LineAt(text, at, true);
+    at = line.next;
+    std::string document = text.substr(line.begin, line.end - line.begin);
+    if (LineChecker(document).Check().fault == JsonFault::kNone) {
+      lines.push_back(std::move(document));
+    }
+  }
+  return lines;
+}
+
+TEST_P(EveryProcessorTest, FindsTheLinesThatTheCheckerFinds) {
+  if (!is_supported_) GTEST_SKIP() << "not on this processor";
+  Random random = TestRandom();
+  for (int i = 0; i < 5'000; ++i) {
+    const std::string text = RandomNdjson(random, 8);
+    NdjsonParser parser(1 << 20, std::nullopt);
+    ASSERT_EQ(ParseWhole(parser, text).values(), CheckedLines(text)) << text;
+  }
+}
+
+TEST_P(EveryProcessorTest, ABackslashAtALinesEndHasNoHoldOnTheNextLine) {
+  if (!is_supported_) GTEST_SKIP() << "not on this processor";
+  for (const std::string text :
+       {"\"x\\\nabc\"[1]\n[2]\n", "\\\n\"[1]\n[2]\n", "[1]\\\n[2]\n",
+        "\"x\\\r\nabc\"[1]\n[2]\n", "\"x\\\\\\\nabc\"[1]\n[2]\n"}) {
+    NdjsonParser parser(1 << 20, std::nullopt);
+    EXPECT_EQ(ParseWhole(parser, text).values(), CheckedLines(text)) << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryProcessorTest,
+                         testing::Values("icelake", "haswell", "westmere",
+                                         "fallback"),
+                         [](const testing::TestParamInfo<std::string>& test) {
+                           return test.param;
+                         });
 
 TEST(StructuralWalkerTest, FindsTheKeysThatTheCheckerFinds) {
   Random random = TestRandom();
