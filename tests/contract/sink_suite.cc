@@ -229,7 +229,20 @@ TEST_P(SinkContractTest, BatchWithoutRowsLiftsProgress) {
   EXPECT_THAT(run.opened(), IsOkAndHolds(ElementsAre(0, 12)));
 }
 
-TEST_P(SinkContractTest, StepsThatTheShardHoldsAreRefused) {
+// A retryable answer may hide a success: the same batch comes again.
+TEST_P(SinkContractTest, BatchCommittedBeforeIsAnsweredAndNotWrittenAgain) {
+  PENSTOCK_SKIP_UNLESS(KeepsExactlyOnce());
+  SinkRun run(*driver_, FirstOpen());
+  ASSERT_OK(run.opened());
+  ASSERT_OK(run.WriteAndCommit(0, {0, 2}, {"a"}));
+  ASSERT_OK(run.WriteAndCommit(0, {2, 4}, {"b", "c"}));
+  EXPECT_OK(run.WriteAndCommit(0, {2, 4}, {"b", "c"}));
+  EXPECT_THAT(driver_->ReadBack(0), ElementsAre("a", "b", "c"));
+  ASSERT_OK(run.WriteAndCommit(0, {4, 5}, {"d"}));
+  EXPECT_THAT(driver_->ReadBack(0), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_P(SinkContractTest, StepsOfWhichTheShardHoldsSomeAreRefused) {
   PENSTOCK_SKIP_UNLESS(ExactlyOnce());
   SinkRun run(*driver_, FirstOpen());
   ASSERT_OK(run.opened());
@@ -245,6 +258,23 @@ TEST_P(SinkContractTest, StepsThatLeaveAGapAreRefused) {
   ASSERT_OK(run.WriteAndCommit(0, {0, 2}, {"a"}));
   EXPECT_THAT(run.WriteAndCommit(0, {3, 4}, {"b"}),
               HasReason(Reason::PROGRESS_BEHIND));
+}
+
+TEST_P(SinkContractTest, EndpointDestroyedInABatchLeavesNothingOfIt) {
+  PENSTOCK_SKIP_UNLESS(KeepsExactlyOnce());
+  {
+    SinkRun run(*driver_, FirstOpen());
+    ASSERT_OK(run.opened());
+    ASSERT_OK(run.Start(0, {0, 1}));
+    ASSERT_OK(run.Push(0, {"dropped"}));
+    ASSERT_OK(run.WriteAndCommit(1, {0, 1}, {"a"}));
+    run.DestroyEndpoint(0);
+    ASSERT_OK(run.WriteAndCommit(1, {1, 2}, {"b"}));
+  }
+  EXPECT_THAT(driver_->ReadBack(0), IsEmpty());
+  EXPECT_THAT(driver_->ReadBack(1), ElementsAre("a", "b"));
+  const SinkRun next(*driver_, Reopen(2));
+  EXPECT_THAT(next.opened(), IsOkAndHolds(ElementsAre(0, 2)));
 }
 
 TEST_P(SinkContractTest, BatchBegunAgainStartsEmpty) {

@@ -9,8 +9,9 @@
 // and by listing that file beside sink_suite.cc in an executable of
 // tests/contract. A test is skipped only by a declared capability.
 //
-// That a step already held is written only once is the shard worker's duty:
-// an endpoint refuses such a step, and that is tested here.
+// That a step already held is dropped is the shard worker's duty: an endpoint
+// answers OK to a batch that it has committed before, and refuses one of which
+// it holds a part; that is tested here.
 #pragma once
 
 #include "core/contract/ft_model.h"
@@ -102,6 +103,7 @@ class SinkRun {
   OutputTarget& target() { return *target_; }
   // Made and connected when first asked for.
   OutputEndpoint& endpoint(ShardIndex shard);
+  void DestroyEndpoint(ShardIndex shard) { endpoints_.erase(shard); }
 
   absl::Status Start(ShardIndex shard, StepRange steps);
   // Pushes each row as a frame, or a message, of its own.

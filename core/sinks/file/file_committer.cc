@@ -29,7 +29,7 @@ FileCommitter::FileCommitter(FileSystem& files, Executor& io, Options options,
   }
 }
 
-absl::StatusOr<FileCommitter::Committed> FileCommitter::BeginBatch(
+absl::StatusOr<FileCommitter::Batch> FileCommitter::BeginBatch(
     ShardIndex shard, StepRange steps) {
   MutexLock lock(mu_);
   CHECK_LT(shard, shards_.size());
@@ -41,13 +41,15 @@ absl::StatusOr<FileCommitter::Committed> FileCommitter::BeginBatch(
                                   " while the last one is being committed"));
   }
   state.phase = Phase::kIdle;
+  state.held = false;
   if (exactly_once()) {
     if (steps.IsEmpty()) {
       return MakeError(
           Reason::INVALID_REQUEST,
           absl::StrCat("beginning a batch of shard ", shard, " without steps"));
     }
-    if (steps.begin != state.committed.progress) {
+    state.held = steps.end == state.committed.progress;
+    if (!state.held && steps.begin != state.committed.progress) {
       return MakeError(
           steps.begin < state.committed.progress ? Reason::PROGRESS_AHEAD
                                                  : Reason::PROGRESS_BEHIND,
@@ -55,7 +57,7 @@ absl::StatusOr<FileCommitter::Committed> FileCommitter::BeginBatch(
                        ", which holds those below ", state.committed.progress));
     }
   }
-  return state.committed;
+  return Batch{.committed = state.committed, .held = state.held};
 }
 
 void FileCommitter::EndBatch(ShardIndex shard, StepRange steps,
@@ -95,16 +97,20 @@ absl::Status FileCommitter::Admit(ShardIndex shard, StepRange steps) {
 
 void FileCommitter::Commit(ShardIndex shard, StepRange steps, Done done) {
   bool starts = false;
+  bool held = false;
   absl::Status refused;
   {
     MutexLock lock(mu_);
     refused = Admit(shard, steps);
-    if (refused.ok()) {
+    held = refused.ok() && shards_[shard].held;
+    if (held) {
+      shards_[shard].phase = Phase::kIdle;
+    } else if (refused.ok()) {
       pending_.push_back({.shard = shard, .done = std::move(done)});
       starts = !std::exchange(round_runs_, true);
     }
   }
-  if (!refused.ok()) {
+  if (held || !refused.ok()) {
     done(std::move(refused));
   } else if (starts) {
     ScheduleRound();

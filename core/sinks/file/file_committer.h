@@ -54,10 +54,17 @@ class FileCommitter final : public OutputCommitter,
     uint64_t bytes = 0;
     Step progress = 0;
   };
+  struct Batch {
+    Committed committed;
+    // The shard holds exactly these steps: the batch was committed before, is
+    // to be answered with OK and not written again.
+    bool held = false;
+  };
   // Errors: broken; INVALID_REQUEST while the shard's last batch is being
   // committed; in exactly-once also INVALID_REQUEST for no steps, and
-  // PROGRESS_AHEAD or PROGRESS_BEHIND if they do not begin at its progress.
-  absl::StatusOr<Committed> BeginBatch(ShardIndex shard, StepRange steps);
+  // PROGRESS_AHEAD or PROGRESS_BEHIND if they do not begin at its progress and
+  // are not held.
+  absl::StatusOr<Batch> BeginBatch(ShardIndex shard, StepRange steps);
   // The batch that began is durable in the first `bytes` of the shard's data.
   void EndBatch(ShardIndex shard, StepRange steps, uint64_t bytes);
 
@@ -73,6 +80,8 @@ class FileCommitter final : public OutputCommitter,
   struct Shard {
     Phase phase = Phase::kIdle;
     Committed committed;
+    // Of the last batch begun.
+    bool held = false;
     // While not kIdle.
     StepRange steps;
     uint64_t bytes = 0;

@@ -27,10 +27,11 @@ size_t FileEndpoint::MaxBufferSizeBytes() const {
 absl::Status FileEndpoint::BatchStart(StepRange steps,
                                       OutputBatchType /*type*/) {
   in_batch_ = false;
-  ASSIGN_OR_RETURN(const FileCommitter::Committed committed,
+  ASSIGN_OR_RETURN(const FileCommitter::Batch batch,
                    committer_->BeginBatch(options_.shard, steps));
-  committed_bytes_ = committed.bytes;
-  RETURN_IF_ERROR(CutBack(committed.bytes));
+  held_ = batch.held;
+  committed_bytes_ = batch.committed.bytes;
+  RETURN_IF_ERROR(CutBack(committed_bytes_));
   steps_ = steps;
   in_batch_ = true;
   return absl::OkStatus();
@@ -62,7 +63,7 @@ absl::Status FileEndpoint::PushBuffer(absl::string_view buffer) {
                                   ": a buffer of ", buffer.size(),
                                   " bytes, above ", options_.buffer_bytes_max));
   }
-  if (!buffer.empty()) {
+  if (!buffer.empty() && !held_) {
     RETURN_IF_ERROR(MakeFile());
     may_be_longer_ = true;
     RETURN_IF_ERROR(file_->Append(buffer));

@@ -61,6 +61,8 @@ class FileEndpoint final : public OutputEndpoint {
   // False also while a call runs: one that fails ends the batch.
   bool in_batch_ = false;
   StepRange steps_;
+  // The batch was committed before: nothing of it is written.
+  bool held_ = false;
   uint64_t committed_bytes_ = 0;
   // The file's size; after a failed append the file may be longer.
   uint64_t bytes_ = 0;

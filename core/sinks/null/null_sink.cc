@@ -36,7 +36,8 @@ class NullEndpoint final : public OutputEndpoint {
                        absl::StrCat("beginning a batch of shard ", shard_,
                                     " without steps"));
     }
-    if (exactly_once_ && steps.begin != progress_) {
+    held_ = exactly_once_ && steps.end == progress_;
+    if (exactly_once_ && !held_ && steps.begin != progress_) {
       return MakeError(
           steps.begin < progress_ ? Reason::PROGRESS_AHEAD
                                   : Reason::PROGRESS_BEHIND,
@@ -68,6 +69,7 @@ class NullEndpoint final : public OutputEndpoint {
   absl::Status BatchEnd() override {
     RETURN_IF_ERROR(CheckInBatch());
     in_batch_ = false;
+    if (held_) return absl::OkStatus();
     progress_ = steps_.end;
     counts_.batches.fetch_add(1, std::memory_order_relaxed);
     counts_.buffers.fetch_add(buffers_, std::memory_order_relaxed);
@@ -92,6 +94,8 @@ class NullEndpoint final : public OutputEndpoint {
 
   bool in_batch_ = false;
   StepRange steps_;
+  // The batch was counted before.
+  bool held_ = false;
   uint64_t buffers_ = 0;
   uint64_t messages_ = 0;
   uint64_t bytes_ = 0;

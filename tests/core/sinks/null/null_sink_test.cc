@@ -51,6 +51,18 @@ TEST(NullSinkTest, BatchesThatEndedAreCounted) {
   EXPECT_EQ(sink.counts().bytes, 10);
 }
 
+TEST(NullSinkTest, BatchThatComesAgainIsCountedOnce) {
+  NullSink sink;
+  ASSERT_OK(sink.Open(OpenAt(0)));
+  ASSERT_OK_AND_ASSIGN(const auto endpoint, sink.MakeEndpoint(1));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(endpoint->BatchStart({0, 1}, OutputBatchType::kDelta));
+    ASSERT_OK(endpoint->PushBuffer("four"));
+    ASSERT_OK(endpoint->BatchEnd());
+  }
+  EXPECT_EQ(sink.counts().bytes, 4);
+}
+
 TEST(NullSinkTest, OpenWithoutShardsIsRefused) {
   OutputOpen open = OpenAt(0);
   open.shards = 0;
