@@ -83,7 +83,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
     const ComponentConfig& config) {
-  RETURN_IF_ERROR(CheckConfig(config));
+  const absl::Status checked = CheckConfig(config).status();
+  if (!checked.ok()) return checked;
   return std::make_unique<LineEncoder>();
 }
 
