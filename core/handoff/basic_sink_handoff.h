@@ -68,7 +68,10 @@ class SinkHandoff final : public Handoff {
     if (!fatal_.ok()) return;  // Both arguments die here: the step failed.
     handle_ = std::move(handle);
     reservation_ = std::move(reservation);
-    for (Shard& shard : shards_) shard.chunks_of_step = 0;
+    for (Shard& shard : shards_) {
+      shard.chunks_of_step = 0;
+      if (exactly_once_) shard.buffer.LearnSize();
+    }
   }
 
   void PushBatch(const RecordBatch& batch) override {
@@ -225,6 +228,7 @@ class SinkHandoff final : public Handoff {
     }
     chunk->lease = TakeLease(shard, chunk->frame.size() + position_bytes);
     chunk->index = exactly_once_ ? shard.chunks_of_step++ : 0;
+    if (!exactly_once_) shard.buffer.LearnSize();
     counters_.bytes_out += chunk->frame.size();
     ++counters_.chunks_sealed;
     Forward(index, *std::move(chunk));

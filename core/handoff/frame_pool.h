@@ -20,12 +20,13 @@ namespace penstock::core {
 // Owner:   shared by the handoff and the chunks it sealed.
 // Threads: thread-safe: a handoff takes, shard workers return.
 // Bound:   keeps `idle_max` buffers, and none as soon as no buffer is out: an
-//          idle connector holds no memory here.
+//          idle connector holds no memory here. It makes no buffer while it has
+//          an idle one, so that there never are more than were out at once.
 class FramePool {
  public:
   struct Options {
     size_t frame_bytes = 0;
-    size_t idle_max = 16;
+    size_t idle_max = 64;
   };
   explicit FramePool(Options options);
   FramePool(const FramePool&) = delete;
@@ -35,6 +36,7 @@ class FramePool {
   FrameBuffer Take();
   // Gives one back. One that has grown beyond twice the size is freed.
   void Return(FrameBuffer buffer);
+  size_t frame_bytes() const { return options_.frame_bytes; }
   size_t idle() const;
   // Taken and not returned.
   size_t out() const;

@@ -33,7 +33,8 @@ namespace penstock::core {
 //
 // Owner:   a handoff. Threads: confined to it.
 // Bound:   one frame; the handoff seals at the chunk target. It has memory only
-//          from the first row to ReturnUnused.
+//          from the first row to ReturnUnused: a buffer of the pool, or where
+//          little is expected a smaller one.
 template <std::derived_from<RowEncoder> Encoder>
 class ShardBuffer {
  public:
@@ -48,10 +49,7 @@ class ShardBuffer {
   // Encodes one row. Errors: the encoder's, or what it threw: INTERNAL if it
   // is broken for good, any other if the record is; nothing is left of the row.
   absl::Status Append(const Record& record) {
-    if (!has_frame_) {
-      frame_ = pool_->Take();
-      has_frame_ = true;
-    }
+    if (!has_frame_) TakeMemory();
     const size_t before = frame_.size();
     absl::Status status = Encode(record);
     if (!status.ok()) [[unlikely]] {
@@ -116,11 +114,19 @@ class ShardBuffer {
     return chunk;
   }
 
+  // From now on as much is expected until the next call as was sealed since
+  // the last one. A matter of memory only: chunks are cut as ever.
+  void LearnSize() {
+    const size_t sealed = std::exchange(sealed_bytes_, 0);
+    if (sealed > 0) expected_bytes_ = sealed;
+  }
+
   // Gives the memory back where there are no rows.
   void ReturnUnused() {
     if (!has_frame_ || rows_ > 0) return;
     has_frame_ = false;
-    pool_->Return(std::move(frame_));
+    if (is_pooled_) pool_->Return(std::move(frame_));
+    frame_ = FrameBuffer();
   }
 
   // Drops everything: its acks fail.
@@ -162,12 +168,23 @@ class ShardBuffer {
                      absl::StrCat("the encoder threw: ", what));
   }
 
+  void TakeMemory() {
+    has_frame_ = true;
+    is_pooled_ = expected_bytes_ >= pool_->frame_bytes() / 2;
+    frame_ = is_pooled_
+                 ? pool_->Take()
+                 : FrameBuffer(expected_bytes_ + expected_bytes_ / 4 + 64);
+  }
+
   // A frame that fills less than half of its buffer is copied, so that memory
   // stays within twice what leases say, and the buffer is used again.
   SealedFrame TakeFrame() {
+    sealed_bytes_ += frame_.size();
+    // More than was expected: so may be the next one.
+    expected_bytes_ = std::max(expected_bytes_, frame_.size());
     if (frame_.size() >= frame_.capacity() / 2) {
       has_frame_ = false;
-      return SealedFrame(std::move(frame_), pool_);
+      return SealedFrame(std::move(frame_), is_pooled_ ? pool_ : nullptr);
     }
     FrameBuffer exact(frame_.size());
     exact.Append(frame_.view());
@@ -178,9 +195,12 @@ class ShardBuffer {
   std::unique_ptr<Encoder> encoder_;
   // Shared by: all shards of the handoff and the chunks on their way.
   std::shared_ptr<FramePool> pool_;
-  // From the pool if `has_frame_`; otherwise without memory.
+  // Without memory unless `has_frame_`.
   FrameBuffer frame_;
   bool has_frame_ = false;
+  bool is_pooled_ = false;
+  size_t expected_bytes_ = SIZE_MAX / 2;
+  size_t sealed_bytes_ = 0;
   uint32_t rows_ = 0;
   AckSet acks_;
   Step last_step_ = 0;

@@ -67,7 +67,7 @@ struct HandoffCounters {
 // Lifecycle: BeginStep, Push…, EndStep, BeginStep…; a fatal poisons it for
 //            good. Dropping it fails the acks of what was not sent.
 // Bound:     unsealed and parked bytes are within the steps' reservations;
-//            one open frame per shard and 16 spare ones (FramePool), and none
+//            one open frame per shard and 64 spare ones (FramePool), and none
 //            while nothing is in flight.
 class Handoff {
  public:

@@ -44,10 +44,10 @@ std::optional<AckStatus> RecordingAckListener::Of(Step step) const {
   return status;
 }
 
-RecordBatch MakeBatch(const std::vector<TestRecord>& records,
-                      uint32_t partition, int64_t first_offset) {
+RecordBatch MakeBatch(const std::vector<TestRow>& records, uint32_t partition,
+                      int64_t first_offset) {
   size_t bytes = 1;
-  for (const TestRecord& record : records) {
+  for (const TestRow& record : records) {
     bytes += record.value.size() + record.key.value_or("").size();
   }
   auto block = std::make_shared<Block>(bytes);
@@ -57,7 +57,7 @@ RecordBatch MakeBatch(const std::vector<TestRecord>& records,
     return std::exchange(end, end + static_cast<uint32_t>(text.size()));
   };
   RecordBatchBuilder builder(block, partition);
-  for (const TestRecord& record : records) {
+  for (const TestRow& record : records) {
     RecordEntry entry;
     entry.value_begin = add(record.value);
     entry.value_size = static_cast<uint32_t>(record.value.size());
@@ -75,7 +75,7 @@ RecordBatch MakeBatch(const std::vector<TestRecord>& records,
 }
 
 RecordBatch MakeBatch(std::initializer_list<const char*> values) {
-  std::vector<TestRecord> records;
+  std::vector<TestRow> records;
   for (const char* const value : values) records.push_back({.value = value});
   return MakeBatch(records);
 }
@@ -164,7 +164,7 @@ void HandoffHarness::BeginStep(Step step) {
 }
 
 void HandoffHarness::Push(const std::vector<std::string>& values) {
-  std::vector<TestRecord> records;
+  std::vector<TestRow> records;
   for (const std::string& value : values) records.push_back({.value = value});
   handoff->PushBatch(MakeBatch(records, 0, next_offset_));
   next_offset_ += static_cast<int64_t>(values.size());

@@ -37,14 +37,14 @@ class RecordingAckListener final : public AckListener {
 };
 
 // One record of a batch.
-struct TestRecord {
+struct TestRow {
   std::string value;
   std::optional<std::string> key = std::nullopt;
   int64_t event_time_ms = RecordMeta::kNoEventTime;
 };
 
 // Offsets count from `first_offset`.
-RecordBatch MakeBatch(const std::vector<TestRecord>& records,
+RecordBatch MakeBatch(const std::vector<TestRow>& records,
                       uint32_t partition = 0, int64_t first_offset = 0);
 RecordBatch MakeBatch(std::initializer_list<const char*> values);
 

@@ -302,7 +302,7 @@ TEST(HandoffThreadTest, LanesOnAPoolDeliverEverythingInOrder) {
     }
     handoff.BeginStep(AckTracker::Register(tracker, step),
                       *std::move(reservation));
-    std::vector<TestRecord> records;
+    std::vector<TestRow> records;
     for (int row = 0; row < kRows; ++row) {
       records.push_back({.value = absl::StrCat(row % 2, "-", step, "-", row)});
     }

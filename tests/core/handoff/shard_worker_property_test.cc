@@ -117,7 +117,7 @@ class Life {
   void FlushStep(const JournaledStep& step) {
     handoff_->BeginStep(AckTracker::Register(tracker_, step.step),
                         budget_->ForceReserve(1'000));
-    std::vector<TestRecord> records;
+    std::vector<TestRow> records;
     for (const std::string& row : step.rows) records.push_back({.value = row});
     handoff_->PushBatch(MakeBatch(records));
     ASSERT_NE(handoff_->EndStep(), Flow::kFatal);
