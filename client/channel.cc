@@ -8,6 +8,7 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/strip.h>
+#include <grpc/grpc.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -49,6 +50,17 @@ bool IsPort(absl::string_view text) {
 int ToMs(absl::Duration duration) {
   return static_cast<int>(std::clamp<int64_t>(
       absl::ToInt64Milliseconds(duration), 1, 24 * 3600 * 1000));
+}
+
+// Keeps gRPC going until the process ends. Without it the last channel's end
+// shuts the library down, for which it waits on a poller of its own: 10 s, if
+// that has just gone to sleep.
+void KeepGrpc() {
+  static const bool kept = [] {
+    grpc_init();
+    return true;
+  }();
+  (void)kept;
 }
 
 grpc::ChannelArguments Arguments(const ChannelOptions& options) {
@@ -113,6 +125,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(
                      "explicitly (--insecure) or use a local address"),
         {{"field", "address"}});
   }
+  KeepGrpc();
   return grpc::CreateCustomChannel(std::string(target),
                                    grpc::InsecureChannelCredentials(),
                                    Arguments(options));

@@ -35,6 +35,7 @@ absl::StatusOr<Response> CallAndWait(absl::Duration deadline,
         done.Notify();
       });
   done.WaitForNotification();
+  group->Close();
   return result;
 }
 
@@ -68,7 +69,9 @@ void Client::CheckHealth(absl::Duration deadline,
                          absl::AnyInvocable<void(absl::Status)> done) {
   internal::CheckHealth(
       channel_, calls_, deadline,
-      [calls = calls_, done = std::move(done)](absl::Status status) mutable {
+      // The group outlives the call, which has not left it yet.
+      [calls = calls_.get(),
+       done = std::move(done)](absl::Status status) mutable {
         calls->Deliver(
             [done = std::move(done), status = std::move(status)]() mutable {
               done(std::move(status));
@@ -91,7 +94,10 @@ absl::Status Client::WaitReady(absl::Duration deadline) {
                           });
     done.WaitForNotification();
     const absl::Duration left = end - clock.SteadyNow();
-    if (status.ok() || left <= absl::ZeroDuration()) return status;
+    if (status.ok() || left <= absl::ZeroDuration()) {
+      group->Close();
+      return status;
+    }
     core::Notification never;
     never.WaitForNotificationWithTimeout(std::min(kHealthInterval, left));
   }

@@ -52,8 +52,9 @@ auto StartThenFragments(Message start, std::optional<std::string> whole,
 
 }  // namespace
 
-// Lifetime: shared by the control and what still has to come of its calls.
-class GrpcControl::Impl : public std::enable_shared_from_this<Impl> {
+// Lifetime: the control's. What is still to come of its calls refers to it, for
+// the control waits for them; it must not hold it (see CallGroup).
+class GrpcControl::Impl {
  public:
   Impl(const std::shared_ptr<grpc::Channel>& channel,
        const GrpcControlOptions& options)
@@ -78,12 +79,12 @@ class GrpcControl::Impl : public std::enable_shared_from_this<Impl> {
             Convert convert, Reply<T> reply) {
     internal::StartUnary<Response>(
         group_, deadline, std::move(request), std::move(start),
-        [self = shared_from_this(), convert = std::move(convert),
+        [this, convert = std::move(convert),
          reply = std::move(reply)](absl::StatusOr<Response> response) mutable {
           absl::StatusOr<T> value = response.ok()
                                         ? absl::StatusOr<T>(convert(*response))
                                         : absl::StatusOr<T>(response.status());
-          self->Deliver<T>(std::move(reply), std::move(value));
+          Deliver<T>(std::move(reply), std::move(value));
         });
   }
 
@@ -93,9 +94,9 @@ class GrpcControl::Impl : public std::enable_shared_from_this<Impl> {
                      Done done) {
     internal::StartUnary<Response>(
         group_, deadline, std::move(request), std::move(start),
-        [self = shared_from_this(),
+        [this,
          done = std::move(done)](absl::StatusOr<Response> response) mutable {
-          self->group_->Deliver(
+          group_->Deliver(
               [done = std::move(done), status = response.status()]() mutable {
                 done(std::move(status));
               });
@@ -127,7 +128,7 @@ class GrpcControl::Impl : public std::enable_shared_from_this<Impl> {
 
 GrpcControl::GrpcControl(std::shared_ptr<grpc::Channel> channel,
                          GrpcControlOptions options)
-    : impl_(std::make_shared<Impl>(channel, options)) {}
+    : impl_(std::make_unique<Impl>(channel, options)) {}
 
 GrpcControl::~GrpcControl() { impl_->group()->Close(); }
 
@@ -151,13 +152,13 @@ void GrpcControl::Impl::FinishOpen(
       .announced = *decoded->base_position};
   internal::ReadPart(
       group_, *control_, deadlines_.open, part,
-      [self = shared_from_this(), opened = std::move(decoded->reply),
+      [this, opened = std::move(decoded->reply),
        reply = std::move(reply)](absl::StatusOr<std::string> json) mutable {
         if (!json.ok()) {
-          return self->Deliver(std::move(reply), {json.status()});
+          return Deliver(std::move(reply), {json.status()});
         }
         opened.position = *std::move(json);
-        self->Deliver<core::OpenReply>(std::move(reply), std::move(opened));
+        Deliver<core::OpenReply>(std::move(reply), std::move(opened));
       });
 }
 
@@ -182,7 +183,7 @@ void GrpcControl::Open(core::OpenRequest request,
           [](v1::OpenConnectorRequest& message, v1::Fragment fragment) {
             *message.mutable_position() = std::move(fragment);
           }),
-      [impl = impl_, connector, reply = std::move(reply)](
+      [impl = impl_.get(), connector, reply = std::move(reply)](
           absl::StatusOr<v1::OpenConnectorResponse> response) mutable {
         impl->FinishOpen(connector, std::move(response), std::move(reply));
       });
@@ -207,7 +208,7 @@ void GrpcControl::Replay(core::CommandHeader header,
                          [](v1::ReplayRequest& message, v1::Fragment fragment) {
                            *message.mutable_data() = std::move(fragment);
                          }),
-      [impl = impl_, reply = std::move(reply)](
+      [impl = impl_.get(), reply = std::move(reply)](
           absl::StatusOr<v1::ReplayResponse> response) mutable {
         impl->Deliver<core::ReplayReply>(
             std::move(reply), response.ok() ? wire::FromProto(*response)
@@ -241,15 +242,15 @@ void GrpcControl::Impl::FinishQueue(const core::ConnectorRef& ref,
                                       .announced = *step.replay_data};
   internal::ReadPart(
       group_, *control_, deadlines_.prompt, part,
-      [self = shared_from_this(), step = std::move(step),
+      [this, step = std::move(step),
        reply = std::move(reply)](absl::StatusOr<std::string> data) mutable {
         if (!data.ok()) {
-          return self->Deliver(std::move(reply), {data.status()});
+          return Deliver(std::move(reply), {data.status()});
         }
         core::QueueReply whole;
         whole.result = std::make_shared<const core::StepResult>(
             wire::WithReplayData(std::move(step), *std::move(data)));
-        self->Deliver<core::QueueReply>(std::move(reply), std::move(whole));
+        Deliver<core::QueueReply>(std::move(reply), std::move(whole));
       });
 }
 
@@ -261,7 +262,7 @@ void GrpcControl::Queue(core::CommandHeader header, core::QueueRequest request,
   internal::StartUnary<v1::QueueResponse>(
       impl_->group(), deadline, wire::ToProto(header, request),
       [this](auto... call) { impl_->control().async()->Queue(call...); },
-      [impl = impl_, ref = header.ref, reply = std::move(reply)](
+      [impl = impl_.get(), ref = header.ref, reply = std::move(reply)](
           absl::StatusOr<v1::QueueResponse> response) mutable {
         impl->FinishQueue(ref, std::move(response), std::move(reply));
       });
@@ -363,26 +364,25 @@ void GrpcControl::Impl::ListPage(
   internal::StartUnary<v1::ListConnectorsResponse>(
       group_, deadlines_.prompt, std::move(request),
       [this](auto... call) { connectors_->async()->ListConnectors(call...); },
-      [self = shared_from_this(), pages, found = std::move(found),
-       reply = std::move(reply)](
+      [this, pages, found = std::move(found), reply = std::move(reply)](
           absl::StatusOr<v1::ListConnectorsResponse> page) mutable {
         if (!page.ok()) {
-          return self->Deliver(std::move(reply), {page.status()});
+          return Deliver(std::move(reply), {page.status()});
         }
         for (const v1::ConnectorSummary& summary : page->connectors()) {
           absl::StatusOr<core::ConnectorStatus> status =
               wire::FromProto(summary);
           if (!status.ok()) {
-            return self->Deliver(std::move(reply), {status.status()});
+            return Deliver(std::move(reply), {status.status()});
           }
           found.push_back(*std::move(status));
         }
         if (page->next_page_token().empty() || pages == kPagesMax) {
-          return self->Deliver<std::vector<core::ConnectorStatus>>(
-              std::move(reply), std::move(found));
+          return Deliver<std::vector<core::ConnectorStatus>>(std::move(reply),
+                                                             std::move(found));
         }
-        self->ListPage(page->next_page_token(), pages + 1, std::move(found),
-                       std::move(reply));
+        ListPage(page->next_page_token(), pages + 1, std::move(found),
+                 std::move(reply));
       });
 }
 

@@ -80,8 +80,7 @@ class GrpcControl final : public core::Control {
 
  private:
   class Impl;
-  // Shared by this and the calls under way.
-  const std::shared_ptr<Impl> impl_;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::client

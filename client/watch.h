@@ -16,6 +16,10 @@ class WatchEvent;
 class WatchRequest;
 }  // namespace penstock::v1
 
+namespace penstock::client::internal {
+class CallGroup;
+}  // namespace penstock::client::internal
+
 namespace penstock::client {
 
 // One WatchService.Watch.
@@ -46,9 +50,13 @@ class Watch {
 
  private:
   class Stream;
-  explicit Watch(std::shared_ptr<Stream> stream);
-  // Shared with gRPC until the stream has ended.
-  const std::shared_ptr<Stream> stream_;
+  Watch(std::shared_ptr<grpc::Channel> channel,
+        std::shared_ptr<internal::CallGroup> group);
+
+  // Shared with other users of the connection; held until the stream has ended.
+  const std::shared_ptr<grpc::Channel> channel_;
+  // Shared with the stream until it has ended.
+  const std::shared_ptr<internal::CallGroup> group_;
 };
 
 }  // namespace penstock::client

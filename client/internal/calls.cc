@@ -28,30 +28,34 @@ absl::Status StatusOfCall(const grpc::Status& status, bool cancelled) {
       grpc::Status(grpc::StatusCode::UNAVAILABLE, status.error_message()));
 }
 
-void SetDeadline(absl::Duration duration, grpc::ClientContext& context) {
-  const int64_t ms = absl::ToInt64Milliseconds(
-      std::clamp(duration, absl::ZeroDuration(), absl::Hours(24)));
-  context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                    gpr_time_from_millis(ms, GPR_TIMESPAN)));
-}
-
 std::shared_ptr<grpc::ClientContext> CallGroup::Enter(absl::Duration deadline) {
   auto context = std::make_shared<grpc::ClientContext>();
-  SetDeadline(deadline, *context);
-  bool closed = false;
+  if (deadline != absl::InfiniteDuration()) {
+    const int64_t ms = absl::ToInt64Milliseconds(
+        std::clamp(deadline, absl::ZeroDuration(), absl::Hours(24)));
+    context->set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                       gpr_time_from_millis(ms, GPR_TIMESPAN)));
+  }
+  bool cancelled = false;
   {
     core::MutexLock lock(mu_);
     contexts_.emplace(context.get(), context);
-    closed = closed_;
+    ++under_way_;
+    cancelled = cancelled_;
   }
-  if (closed) context->TryCancel();
+  if (cancelled) context->TryCancel();
   return context;
 }
 
-void CallGroup::Leave(const std::shared_ptr<grpc::ClientContext>& context) {
+void CallGroup::Leave(std::shared_ptr<grpc::ClientContext> context) {
+  {
+    core::MutexLock lock(mu_);
+    contexts_.erase(context.get());
+  }
+  context = nullptr;
   core::MutexLock lock(mu_);
-  contexts_.erase(context.get());
-  if (contexts_.empty()) left_.NotifyAll();
+  --under_way_;
+  if (under_way_ == 0) left_.NotifyAll();
 }
 
 void CallGroup::Deliver(core::Executor::Task callback) {
@@ -62,27 +66,31 @@ void CallGroup::Deliver(core::Executor::Task callback) {
   }
 }
 
-void CallGroup::Close() {
+void CallGroup::Cancel() {
   std::vector<std::shared_ptr<grpc::ClientContext>> contexts;
   {
     core::MutexLock lock(mu_);
-    closed_ = true;
+    cancelled_ = true;
     contexts.reserve(contexts_.size());
     for (const auto& [unused, context] : contexts_) {
       contexts.push_back(context);
     }
   }
   for (const auto& context : contexts) context->TryCancel();
+}
+
+void CallGroup::Close() {
+  Cancel();
   core::MutexLock lock(mu_);
   left_.Wait(mu_, [this] {
     mu_.AssertHeld();
-    return contexts_.empty();
+    return under_way_ == 0;
   });
 }
 
-bool CallGroup::closed() const {
+bool CallGroup::cancelled() const {
   core::MutexLock lock(mu_);
-  return closed_;
+  return cancelled_;
 }
 
 }  // namespace penstock::client::internal

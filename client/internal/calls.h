@@ -15,6 +15,7 @@
 #include <grpcpp/support/client_callback.h>
 #include <grpcpp/support/status.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -27,12 +28,14 @@ namespace penstock::client::internal {
 // the caller's own doing (`cancelled`).
 absl::Status StatusOfCall(const grpc::Status& status, bool cancelled);
 
-// Sets the deadline `duration` from now on the monotonic clock; at most a day.
-void SetDeadline(absl::Duration duration, grpc::ClientContext& context);
-
-// The calls under way of one GrpcControl.
+// The calls under way of one owner.
 //
-// Owner:   shared by the control and its calls.
+// A context holds its channel, and the last one to let go of a channel joins
+// gRPC's callback threads; one of those threads must not do that. So a call
+// lets go of its context, and of everything else that may hold the channel,
+// before it has left; and its owner keeps the channel until Close has returned.
+//
+// Owner:   shared by the owner and its calls.
 // Threads: thread-safe.
 // Bound:   one entry for each call under way.
 class CallGroup {
@@ -40,22 +43,27 @@ class CallGroup {
   // `executor` runs callbacks; null: the thread that delivers.
   explicit CallGroup(core::Executor* executor) : executor_(executor) {}
 
-  // A call begins; once the group is closed, it is cancelled at once.
+  // A call begins, to end within `deadline` (at most a day; infinite: never by
+  // itself). Once the group is cancelled, the call is cancelled at once.
   std::shared_ptr<grpc::ClientContext> Enter(absl::Duration deadline);
-  // It has ended and its callback was delivered.
-  void Leave(const std::shared_ptr<grpc::ClientContext>& context);
+  // It has ended and its callback was delivered; the last thing it does.
+  void Leave(std::shared_ptr<grpc::ClientContext> context);
   void Deliver(core::Executor::Task callback);
-  // Cancels all calls. Blocks: until all have left.
+  // Cancels all calls, also those to come. Blocks: never.
+  void Cancel();
+  // Cancels, too. Blocks: until all calls have left.
   void Close();
-  bool closed() const;
+  bool cancelled() const;
 
  private:
   core::Executor* const executor_;
 
   mutable core::Mutex mu_;
   core::CondVar left_;
-  bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  // Shared with the calls.
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  // Calls that have entered and not left.
+  size_t under_way_ ABSL_GUARDED_BY(mu_) = 0;
+  // For cancelling; shared with the calls.
   absl::flat_hash_map<const grpc::ClientContext*,
                       std::shared_ptr<grpc::ClientContext>>
       contexts_ ABSL_GUARDED_BY(mu_);
@@ -86,9 +94,10 @@ void StartUnary(const std::shared_ptr<CallGroup>& group,
           if (status.ok()) {
             call->done(std::move(call->response));
           } else {
-            call->done(StatusOfCall(status, call->group->closed()));
+            call->done(StatusOfCall(status, call->group->cancelled()));
           }
-          call->group->Leave(call->context);
+          call->done = nullptr;
+          call->group->Leave(std::move(call->context));
         });
 }
 
@@ -123,9 +132,11 @@ class Upload final : public grpc::ClientWriteReactor<Request> {
     if (status.ok()) {
       done_(std::move(response_));
     } else {
-      done_(StatusOfCall(status, group_->closed()));
+      done_(StatusOfCall(status, group_->cancelled()));
     }
-    group_->Leave(context_);
+    next_ = nullptr;
+    done_ = nullptr;
+    group_->Leave(std::move(context_));
     delete this;
   }
 
@@ -147,7 +158,7 @@ class Upload final : public grpc::ClientWriteReactor<Request> {
   }
 
   const std::shared_ptr<CallGroup> group_;
-  const std::shared_ptr<grpc::ClientContext> context_;
+  std::shared_ptr<grpc::ClientContext> context_;
   Next next_;
   Done done_;
   Request message_;

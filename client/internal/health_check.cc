@@ -33,9 +33,6 @@ absl::Status Judge(const grpc::ByteBuffer& response) {
 }
 
 struct Check {
-  explicit Check(const std::shared_ptr<grpc::Channel>& channel)
-      : stub(channel) {}
-  grpc::GenericStub stub;
   std::shared_ptr<CallGroup> group;
   std::shared_ptr<grpc::ClientContext> context;
   grpc::ByteBuffer request;
@@ -50,7 +47,7 @@ void CheckHealth(const std::shared_ptr<grpc::Channel>& channel,
                  absl::Duration deadline,
                  absl::AnyInvocable<void(absl::Status)> done) {
   // Shared by the callback and its copies: gRPC takes a std::function.
-  auto check = std::make_shared<Check>(channel);
+  auto check = std::make_shared<Check>();
   check->group = group;
   check->context = group->Enter(deadline);
   check->context->set_wait_for_ready(true);
@@ -58,12 +55,14 @@ void CheckHealth(const std::shared_ptr<grpc::Channel>& channel,
   check->request = grpc::ByteBuffer(&nothing, 1);
   check->done = std::move(done);
   Check* const raw = check.get();
-  raw->stub.UnaryCall(
+  grpc::GenericStub(channel).UnaryCall(
       raw->context.get(), kMethod, grpc::StubOptions(), &raw->request,
       &raw->response, [check = std::move(check)](grpc::Status status) {
-        check->done(status.ok() ? Judge(check->response)
-                                : StatusOfCall(status, check->group->closed()));
-        check->group->Leave(check->context);
+        check->done(status.ok()
+                        ? Judge(check->response)
+                        : StatusOfCall(status, check->group->cancelled()));
+        check->done = nullptr;
+        check->group->Leave(std::move(check->context));
       });
 }
 

@@ -39,11 +39,12 @@ class PartReader final
     if (!failed_.ok()) {
       done_(failed_);
     } else if (!status.ok()) {
-      done_(StatusOfCall(status, group_->closed()));
+      done_(StatusOfCall(status, group_->cancelled()));
     } else {
       done_(std::move(assembler_).Finish());
     }
-    group_->Leave(context_);
+    done_ = nullptr;
+    group_->Leave(std::move(context_));
     delete this;
   }
 
@@ -60,7 +61,7 @@ class PartReader final
   }
 
   const std::shared_ptr<CallGroup> group_;
-  const std::shared_ptr<grpc::ClientContext> context_;
+  std::shared_ptr<grpc::ClientContext> context_;
   Done done_;
   wire::FragmentAssembler assembler_;
   v1::ReadStepPartRequest request_;

@@ -91,11 +91,7 @@ TEST(StepTest, EncodingIsFrozen) {
         amount { records: 3 bytes: 9223372036854775807 }
         resume {
           replay {
-            seek {
-              format: "json"
-              version: 1
-              json: "{ \"z\":9223372036854775807,\"a\" : [1.50, 1e2,null],\"\\u0061\":{} }"
-            }
+            seek { format: "json" version: 1 }
             data { msgpack: "\300" }
             hash {
               algorithm: HASH_ALGORITHM_XXH3_64
@@ -116,6 +112,8 @@ TEST(StepTest, EncodingIsFrozen) {
         position_complete: true
       )pb",
       &expected));
+  expected.mutable_resume()->mutable_replay()->mutable_seek()->set_json(
+      kOddSeek);
   EXPECT_EQ(ToProto(FullResult()).SerializeAsString(),
             expected.SerializeAsString());
 }

@@ -1,0 +1,398 @@
+#include "client/pipeline_file.h"
+
+#include "core/base/error.h"
+#include "core/format/ndjson/config.h"
+#include "core/sinks/file/config.h"
+#include "core/sources/file/config.h"
+#include "proto/wire/spec.h"
+#include "proto/wire/violations.h"
+#include "tests/support/fake_filesystem.h"
+#include "tests/support/status_matchers.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::client {
+namespace {
+
+using core::HasReason;
+using core::Reason;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr absl::string_view kShop = R"yaml(
+name: shop
+connectors:
+  - name: orders
+    source: {file: {path: orders.ndjson}}
+    format: {ndjson: {key: user.id}}
+    sink:   {file: {path: out}}
+    shards: 4
+)yaml";
+
+// A connector with `more` lines in it, in a pipeline of its own.
+std::string WithConnector(absl::string_view more) {
+  return absl::StrCat("name: shop\nconnectors:\n  - name: orders\n",
+                      "    source: {file: {path: in}}\n",
+                      "    format: {raw: {}}\n", "    sink: {null: {}}\n",
+                      more);
+}
+
+std::vector<std::string> FieldsOf(absl::string_view text) {
+  std::vector<std::string> fields;
+  const absl::Status status = ParsePipelineFile(text, "p.yaml").status();
+  for (const wire::FieldViolation& violation : wire::GetViolations(status)) {
+    fields.push_back(violation.field);
+  }
+  return fields;
+}
+
+std::string MessageOf(absl::string_view text) {
+  return std::string(ParsePipelineFile(text, "p.yaml").status().message());
+}
+
+TEST(PipelineFileTest, FirstPipelineOfTheReadmeIsRead) {
+  ASSERT_OK_AND_ASSIGN(const PipelineFile file,
+                       ParsePipelineFile(kShop, "shop.yaml"));
+  EXPECT_EQ(file.name, "shop");
+  EXPECT_EQ(file.incarnation, std::nullopt);
+  EXPECT_EQ(file.store_path, "shop.penstock.db");
+  EXPECT_EQ(file.checkpoint_interval, absl::Seconds(10));
+  EXPECT_THAT(file.workers, IsEmpty());
+  EXPECT_THAT(file.placement, ElementsAre(0));
+  ASSERT_THAT(file.connectors, SizeIs(1));
+  const core::ConnectorSpec& orders = file.connectors[0];
+  EXPECT_EQ(orders.name, "orders");
+  EXPECT_EQ(orders.shards, 4u);
+  EXPECT_EQ(orders.level, core::FtModel::kExactlyOnce);
+  EXPECT_EQ(dynamic_cast<const core::FileSourceConfig&>(*orders.source).path,
+            "orders.ndjson");
+  EXPECT_EQ(dynamic_cast<const core::NdjsonConfig&>(*orders.format).key,
+            "user.id");
+  EXPECT_EQ(orders.route->type(), "key_hash");
+  EXPECT_EQ(dynamic_cast<const core::FileSinkConfig&>(*orders.sink).path,
+            "out");
+}
+
+TEST(PipelineFileTest, JsonIsYaml) {
+  EXPECT_OK(ParsePipelineFile(
+      R"({"name": "shop", "connectors": [{"name": "orders",
+          "source": {"file": {"path": "in"}}, "format": {"raw": {}},
+          "sink": {"null": {}}}]})",
+      "shop.json"));
+}
+
+TEST(PipelineFileTest, HeadIsRead) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(absl::StrCat(WithConnector(""),
+                                     "incarnation: abcdefgh\n"
+                                     "store: sqlite:/var/shop.db\n"
+                                     "checkpoint_interval: 500ms\n"
+                                     "level: at-least-once\n"
+                                     "allow_lower: true\n"),
+                        "dir/p.yaml"));
+  EXPECT_EQ(file.incarnation, "abcdefgh");
+  EXPECT_EQ(file.store_path, "/var/shop.db");
+  EXPECT_EQ(file.checkpoint_interval, absl::Milliseconds(500));
+  EXPECT_EQ(file.connectors[0].level, core::FtModel::kAtLeastOnce);
+  EXPECT_TRUE(file.connectors[0].allow_lower);
+}
+
+TEST(PipelineFileTest, RelativeStoreIsBesideTheFile) {
+  ASSERT_OK_AND_ASSIGN(PipelineFile file,
+                       ParsePipelineFile(kShop, "/etc/shop.yaml"));
+  EXPECT_EQ(file.store_path, "/etc/shop.penstock.db");
+  ASSERT_OK_AND_ASSIGN(
+      file, ParsePipelineFile(absl::StrCat(kShop, "store: sqlite:db/a.db\n"),
+                              "dir/shop.yaml"));
+  EXPECT_EQ(file.store_path, "dir/db/a.db");
+}
+
+TEST(PipelineFileTest, ConnectorsOwnLevelGoesBeforeThePipelines) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(absl::StrCat(WithConnector("    level: EXACTLY_ONCE\n"
+                                                   "    allow_lower: false\n"),
+                                     "level: none\nallow_lower: true\n"),
+                        "p.yaml"));
+  EXPECT_EQ(file.connectors[0].level, core::FtModel::kExactlyOnce);
+  EXPECT_FALSE(file.connectors[0].allow_lower);
+}
+
+class NullSinkTest : public ::testing::TestWithParam<std::string> {};
+TEST_P(NullSinkTest, KeyMayBePlainOrQuoted) {
+  const std::string text = absl::StrCat(
+      "name: shop\nconnectors:\n- name: a\n  source: {file: {path: in}}\n",
+      "  format: {raw: }\n  sink: ", GetParam(), "\n");
+  ASSERT_OK_AND_ASSIGN(const PipelineFile file,
+                       ParsePipelineFile(text, "p.yaml"));
+  EXPECT_EQ(file.connectors[0].sink->type(), "null");
+}
+INSTANTIATE_TEST_SUITE_P(All, NullSinkTest,
+                         ::testing::Values("{null: {}}", "{\"null\": {}}",
+                                           "{null: }", "{'null': null}"));
+
+TEST(PipelineFileTest, LimitsTakeSizesAndTimesWithUnits) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(WithConnector("    on_parse_error: fail\n"
+                                      "    limits:\n"
+                                      "      step_bytes: 2MiB\n"
+                                      "      memory_max: 1GiB\n"
+                                      "      step_linger: 1m30s\n"
+                                      "      in_flight_high_mark: 0.9\n"
+                                      "      steps_outstanding_max: 7\n"),
+                        "p.yaml"));
+  const core::ConnectorLimits& limits = file.connectors[0].limits;
+  EXPECT_EQ(limits.step_bytes, uint64_t{2} << 20);
+  EXPECT_EQ(limits.memory_max, uint64_t{1} << 30);
+  EXPECT_EQ(limits.step_linger, absl::Seconds(90));
+  EXPECT_EQ(limits.inflight_high, 0.9);
+  EXPECT_EQ(limits.steps_outstanding_max, 7u);
+  EXPECT_EQ(file.connectors[0].on_parse_error, core::BadRecordPolicy::kFail);
+}
+
+TEST(PipelineFileTest, ReferencesStayAsTheyAre) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(
+          "name: shop\nconnectors:\n- name: a\n"
+          "  source: {file: {path: \"${env:DATA}/in\"}}\n"
+          "  format: {raw: {}}\n  sink: {file: {path: \"${file:/s}\"}}\n",
+          "p.yaml"));
+  const std::string bytes = wire::SpecToBytes(file.connectors[0]);
+  EXPECT_THAT(bytes, HasSubstr("${env:DATA}/in"));
+  EXPECT_THAT(bytes, HasSubstr("${file:/s}"));
+}
+
+TEST(PipelineFileTest, TextMayLookLikeANumber) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(
+          "name: 7\nconnectors:\n- name: 0x1F\n  source: {file: {path: 1e3}}\n"
+          "  format: {raw: {}}\n  sink: {null: {}}\n",
+          "p.yaml"));
+  EXPECT_EQ(file.name, "7");
+  EXPECT_EQ(file.connectors[0].name, "0x1F");
+}
+
+// --- Workers ---------------------------------------------------------------
+
+constexpr absl::string_view kThree = R"yaml(
+name: shop
+connectors:
+- {name: a, source: {file: {path: i}}, format: {raw: {}}, sink: {null: {}}}
+- {name: b, source: {file: {path: i}}, format: {raw: {}}, sink: {null: {}}}
+- {name: c, source: {file: {path: i}}, format: {raw: {}}, sink: {null: {}}}
+)yaml";
+
+TEST(PipelineFileTest, ConnectorsGoToWorkersByTurnsOrByName) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(absl::StrCat(kThree,
+                                     "workers:\n"
+                                     "- {address: \"unix:/a.sock\"}\n"
+                                     "- {name: two, address: h:7000, "
+                                     "connectors: [a]}\n"),
+                        "p.yaml"));
+  ASSERT_THAT(file.workers, SizeIs(2));
+  EXPECT_EQ(file.workers[0].name, "unix:/a.sock");
+  EXPECT_EQ(file.workers[1].name, "two");
+  EXPECT_EQ(file.workers[1].address, "h:7000");
+  EXPECT_THAT(file.placement, ElementsAre(1, 1, 0));
+}
+
+TEST(PipelineFileTest, WrongWorkersAreNamed) {
+  EXPECT_THAT(
+      FieldsOf(absl::StrCat(kThree,
+                            "workers:\n"
+                            "- {name: w, address: nowhere}\n"
+                            "- {name: w, address: h:1, connectors: [a, z]}\n"
+                            "- {connectors: [a]}\n")),
+      ElementsAre("workers[0].address", "workers[1].name",
+                  "workers[1].connectors[1]", "workers[2].address",
+                  "workers[2].connectors[0]"));
+}
+
+// --- Errors: file, line, field ---------------------------------------------
+
+TEST(PipelineFileErrorTest, UnknownKeyIsNamedWithItsLineAndTheNearest) {
+  EXPECT_EQ(MessageOf("name: shop\n"
+                      "connectors:\n"
+                      "  - name: a\n"
+                      "    sink:\n"
+                      "      file:\n"
+                      "        pth: out\n"),
+            "p.yaml:6: connectors[0].sink.file.pth: unknown; did you mean "
+            "'path'?");
+}
+
+TEST(PipelineFileErrorTest, UnknownTypeListsThoseThatExist) {
+  EXPECT_EQ(MessageOf("name: shop\n"
+                      "connectors:\n"
+                      "  - source: {kafka: {}}\n"),
+            "p.yaml:3: connectors[0].source.kafka: unknown; known are: file");
+}
+
+TEST(PipelineFileErrorTest, EachHasALine) {
+  EXPECT_EQ(MessageOf("nam: shop\n"
+                      "connectors:\n"
+                      "  - shards: many\n"
+                      "    level: twice\n"),
+            "p.yaml:1: nam: unknown; did you mean 'name'?\n"
+            "p.yaml:3: connectors[0].shards: 'many' is not a whole number "
+            "from 0 to 2^32 - 1\n"
+            "p.yaml:4: connectors[0].level: 'twice' is unknown; known are: "
+            "none, at_least_once, exactly_once");
+}
+
+TEST(PipelineFileErrorTest, MissingFieldHasTheLineOfWhatItIsMissingIn) {
+  EXPECT_EQ(MessageOf("name: shop\n"
+                      "connectors:\n"
+                      "  - name: a\n"
+                      "    source: {file: {path: in}}\n"
+                      "    format: {raw: {}}\n"
+                      "    sink:\n"
+                      "      file: {}\n"),
+            "p.yaml:7: connectors[0].sink.file.path: is missing");
+}
+
+TEST(PipelineFileErrorTest, SyntaxHasItsLine) {
+  EXPECT_THAT(MessageOf("name: shop\nconnectors: [\n"),
+              HasSubstr("p.yaml:3: is not YAML: "));
+  EXPECT_THAT(ParsePipelineFile("a: [", "p.yaml"),
+              HasReason(Reason::INVALID_CONFIG));
+}
+
+TEST(PipelineFileErrorTest, EmptyFileSaysWhatItMustBe) {
+  EXPECT_THAT(MessageOf(""), HasSubstr("must be one YAML document"));
+  EXPECT_THAT(MessageOf("just text"), HasSubstr("must be a mapping"));
+  EXPECT_THAT(MessageOf("a: 1\n---\nb: 1\n"),
+              HasSubstr("must be one YAML document, not 2"));
+}
+
+TEST(PipelineFileErrorTest, NothingGivenNamesAllThatIsMissing) {
+  EXPECT_THAT(FieldsOf("{}"), ElementsAre("name", "connectors"));
+}
+
+TEST(PipelineFileErrorTest, KeyGivenTwice) {
+  EXPECT_THAT(FieldsOf("name: a\nname: b\n"), ElementsAre("name"));
+}
+
+TEST(PipelineFileErrorTest, TwoArmsOfOneChoice) {
+  EXPECT_THAT(FieldsOf("connectors:\n- sink: {file: {path: a}, null: {}}\n"),
+              ElementsAre("connectors[0].sink.null"));
+}
+
+TEST(PipelineFileErrorTest, ConnectorsOfOneName) {
+  EXPECT_THAT(FieldsOf(absl::StrCat(
+                  kThree,
+                  "- {name: b, source: {file: {path: i}}, format: {raw: {}}, "
+                  "sink: {null: {}}}\n")),
+              ElementsAre("connectors[3].name"));
+}
+
+TEST(PipelineFileErrorTest, UnsupportedStore) {
+  EXPECT_THAT(ParsePipelineFile(
+                  absl::StrCat(kThree, "store: postgresql://h/db\n"), "p.yaml"),
+              HasReason(Reason::UNSUPPORTED));
+}
+
+TEST(PipelineFileErrorTest, ManyErrorsAreCut) {
+  std::string text = "name: shop\nconnectors:\n";
+  for (int i = 0; i < 150; ++i) absl::StrAppend(&text, "- {shards: x}\n");
+  EXPECT_THAT(MessageOf(text), HasSubstr("\nand 50 more"));
+}
+
+// Each gives one wrong value to one field of the file.
+struct Wrong {
+  const char* name;
+  const char* text;
+  const char* field;
+};
+class WrongValueTest : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongValueTest, IsRefusedByName) {
+  EXPECT_THAT(FieldsOf(GetParam().text), ElementsAre(GetParam().field));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongValueTest,
+    ::testing::Values(
+        Wrong{"NoValue", "name:\n", "name"},
+        Wrong{"MapForText", "name: {a: b}\n", "name"},
+        Wrong{"ListForText", "name: [a]\n", "name"},
+        Wrong{"TextForList", "connectors: a\n", "connectors"},
+        Wrong{"NullForList", "connectors:\n", "connectors"},
+        Wrong{"TextForMap", "connectors: [a]\n", "connectors[0]"},
+        Wrong{"TextForArm", "connectors: [{sink: file}]\n",
+              "connectors[0].sink"},
+        Wrong{"NullItem", "workers: [{connectors: [null]}]\n",
+              "workers[0].connectors[0]"},
+        Wrong{"Bool", "allow_lower: yes\n", "allow_lower"},
+        Wrong{"TimeWithoutUnit", "checkpoint_interval: 10\n",
+              "checkpoint_interval"},
+        Wrong{"NegativeTime", "checkpoint_interval: -1s\n",
+              "checkpoint_interval"},
+        Wrong{"SizeForACount", "connectors: [{shards: 4KiB}]\n",
+              "connectors[0].shards"},
+        Wrong{"NegativeNumber", "connectors: [{shards: -4}]\n",
+              "connectors[0].shards"},
+        Wrong{"TooLargeNumber", "connectors: [{shards: 4294967296}]\n",
+              "connectors[0].shards"},
+        Wrong{"WrongUnit", "connectors: [{limits: {step_bytes: 8Mb}}]\n",
+              "connectors[0].limits.step_bytes"},
+        Wrong{"NotANumber",
+              "connectors: [{limits: {in_flight_low_mark: .nan}}]\n",
+              "connectors[0].limits.in_flight_low_mark"},
+        Wrong{"LevelUnspecified", "level: unspecified\n", "level"},
+        Wrong{"LevelByNumber", "level: 3\n", "level"},
+        Wrong{"ShortInterval",
+              "name: a\ncheckpoint_interval: 9ms\nconnectors:\n"
+              "- {name: a, source: {file: {path: i}}, format: {raw: {}}, "
+              "sink: {null: {}}}\n",
+              "checkpoint_interval"},
+        Wrong{"MergeKey", "<<: {name: a}\n", "<<"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(PipelineFileErrorTest, AliasesMayBeUsed) {
+  EXPECT_OK(ParsePipelineFile(
+      "name: shop\nconnectors:\n"
+      "- {name: a, source: &in {file: {path: i}}, format: &raw {raw: {}}, "
+      "sink: {null: {}}}\n"
+      "- {name: b, source: *in, format: *raw, sink: {null: {}}}\n",
+      "p.yaml"));
+}
+
+TEST(PipelineFileErrorTest, DeepNestingIsAnErrorAndNoCrash) {
+  EXPECT_THAT(ParsePipelineFile(std::string(100'000, '['), "p.yaml"),
+              HasReason(Reason::INVALID_CONFIG));
+}
+
+TEST(LoadPipelineFileTest, ReadsTheFile) {
+  core::FakeFileSystem files;
+  files.Put("/etc/shop.yaml", kShop);
+  ASSERT_OK_AND_ASSIGN(const PipelineFile file,
+                       LoadPipelineFile(files, "/etc/shop.yaml"));
+  EXPECT_EQ(file.name, "shop");
+}
+
+TEST(LoadPipelineFileTest, FileThatIsNotThere) {
+  core::FakeFileSystem files;
+  EXPECT_THAT(LoadPipelineFile(files, "/nowhere.yaml"),
+              HasReason(Reason::NOT_FOUND));
+}
+
+}  // namespace
+}  // namespace penstock::client
