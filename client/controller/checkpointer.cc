@@ -10,6 +10,9 @@ namespace {
 
 // What an answer may take on its way beyond the deadline given to the worker.
 constexpr absl::Duration kAnswerSlack = absl::Seconds(1);
+// After a round that found nothing to do. Whoever still wants one waits for
+// something else, as for the journal: asking again at once would spin.
+constexpr absl::Duration kIdlePause = absl::Milliseconds(10);
 
 }  // namespace
 
@@ -37,7 +40,7 @@ void Checkpointer::SetInterval() {
 void Checkpointer::Want() {
   wanted_ = true;
   if (in_round_ || again_timer_.is_set()) return;
-  BeginRoundAfter(absl::ZeroDuration());
+  BeginRoundAfter(was_idle_ ? kIdlePause : absl::ZeroDuration());
 }
 
 void Checkpointer::BeginRound() {
@@ -115,6 +118,7 @@ void Checkpointer::OnStored(const std::vector<Entry>& taken) {
 
 void Checkpointer::EndRound(bool found_work, bool moved) {
   in_round_ = false;
+  was_idle_ = !found_work;
   if (serving_ && found_work && !moved) wanted_ = true;
   serving_ = false;
   if (moved) backoff_.Reset();

@@ -71,6 +71,8 @@ class Checkpointer {
   // Somebody wants a round; the one under way is for somebody.
   bool wanted_ = false;
   bool serving_ = false;
+  // The last round found nothing to do.
+  bool was_idle_ = false;
   bool in_round_ = false;
   // Counts up; late answers name an older one.
   uint64_t round_ = 0;
