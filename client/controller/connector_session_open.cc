@@ -85,7 +85,10 @@ void ConnectorSession::Reserve() {
 void ConnectorSession::Delete() {
   state_ = State::kDeleting;
   // Without an instance: whatever there is.
-  worker_.Delete(Header(), {.deadline = context_.options.disconnect_deadline},
+  core::CommandHeader header = Header();
+  header.request_id = context_.NewRequestId();
+  worker_.Delete(std::move(header),
+                 {.deadline = context_.options.disconnect_deadline},
                  InThisLife(&ConnectorSession::OnDeleted));
 }
 
