@@ -26,6 +26,11 @@ constexpr absl::Duration kPauseMax = absl::Seconds(5);
 // A worker that lived this long starts with the shortest pause again.
 constexpr absl::Duration kSettled = absl::Seconds(10);
 constexpr absl::Duration kStopMax = absl::Seconds(10);
+// Exit codes of penstock-worker that say why it cannot start, and the code of a
+// child that could not be made to run it.
+constexpr int kWorkerUsage = 2;
+constexpr int kWorkerStateDamaged = 3;
+constexpr int kNoProgram = 127;
 
 absl::Status SystemError(const std::string& what, int error) {
   return core::MakeError(core::Reason::UNAVAILABLE,
@@ -47,14 +52,40 @@ std::string FindProgram() {
 [[noreturn]] void RunChild(const char* program, char* const* arguments,
                            pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // It died before prctl.
+  if (getppid() != parent) _exit(kNoProgram);  // It died before prctl.
   // Not in the terminal's group: Ctrl-C is the controller's to handle.
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   execvp(program, arguments);
-  _exit(127);
+  _exit(kNoProgram);
+}
+
+// Not OK: it would end so again.
+absl::Status CheckExit(int wait_status, const std::string& program,
+                       const std::string& state_dir) {
+  if (!WIFEXITED(wait_status)) return absl::OkStatus();
+  switch (WEXITSTATUS(wait_status)) {
+    case kWorkerStateDamaged:
+      return core::MakeError(
+          core::Reason::STATE_DAMAGED,
+          absl::StrCat("starting the local worker: its state in ", state_dir,
+                       " is damaged; its own words above say what to do"));
+    case kWorkerUsage:
+      return core::MakeError(
+          core::Reason::INVALID_CONFIG,
+          absl::StrCat("starting the local worker: ", program,
+                       " does not take its options; is it of another "
+                       "version?"));
+    case kNoProgram:
+      return core::MakeError(
+          core::Reason::UNAVAILABLE,
+          absl::StrCat("starting the local worker: cannot run ", program,
+                       "; name it with --worker-program"));
+    default:
+      return absl::OkStatus();
+  }
 }
 
 }  // namespace
@@ -113,28 +144,32 @@ absl::Status LocalWorker::Spawn() {
   return absl::OkStatus();
 }
 
-void LocalWorker::Look(absl::Time steady_now) {
+absl::Status LocalWorker::Look(absl::Time steady_now) {
+  if (!hopeless_.ok()) return hopeless_;
   if (pid_ != 0) {
     int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) != pid_) return;
+    if (waitpid(pid_, &status, WNOHANG) != pid_) return absl::OkStatus();
     const bool killed = WIFSIGNALED(status);
     LOG(WARNING)
             .With("pid", pid_)
             .With(killed ? "signal" : "exit_code",
                   killed ? WTERMSIG(status) : WEXITSTATUS(status))
-        << "the local worker ended; starting another";
+        << "the local worker ended";
     pid_ = 0;
+    hopeless_ = CheckExit(status, program_, state_dir_);
+    if (!hopeless_.ok()) return hopeless_;
     if (steady_now - started_ > kSettled) pause_ = kPauseMin;
     next_start_ = steady_now + pause_;
     pause_ = std::min(pause_ * 2, kPauseMax);
   }
-  if (steady_now < next_start_) return;
+  if (steady_now < next_start_) return absl::OkStatus();
   if (const absl::Status status = Spawn(); !status.ok()) {
     LOG(ERROR) << status.message();
     next_start_ = steady_now + pause_;
-    return;
+    return absl::OkStatus();
   }
   ++restarts_;
+  return absl::OkStatus();
 }
 
 void LocalWorker::Stop() {

@@ -33,7 +33,9 @@ class LocalWorker {
   // How often it had to be started again.
   int restarts() const { return restarts_; }
   // Looks whether it lives; starts it again if it is time. Blocks: never.
-  void Look(absl::Time steady_now);
+  // Errors: STATE_DAMAGED, INVALID_CONFIG, UNAVAILABLE: it ended with an exit
+  // code that another start cannot change. Nothing is started after that.
+  absl::Status Look(absl::Time steady_now);
   void Stop();
 
  private:
@@ -46,6 +48,8 @@ class LocalWorker {
   const std::string socket_dir_;
   pid_t pid_ = 0;
   int restarts_ = 0;
+  // What makes another start useless.
+  absl::Status hopeless_;
   absl::Duration pause_;
   absl::Time next_start_ = absl::InfinitePast();
   absl::Time started_ = absl::InfinitePast();

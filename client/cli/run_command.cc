@@ -161,7 +161,13 @@ CliExit Run::Drive() {
                    "at once)\n";
       controller_->Stop();
     }
-    if (local_worker_ != nullptr) local_worker_->Look(clock.SteadyNow());
+    if (local_worker_ != nullptr) {
+      const absl::Status worker = local_worker_->Look(clock.SteadyNow());
+      if (!worker.ok()) {
+        std::cerr << worker.message() << "\n";
+        return CliExitOf(worker);
+      }
+    }
     printer.Show(controller_->Snapshot(), clock.SteadyNow());
   }
   const std::string outcome = !outcome_.ok() ? "failed"
