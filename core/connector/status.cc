@@ -38,10 +38,11 @@ ConnectorStatus Driver::Status() const {
   status.level = published.level;
   status.running_step = published.running_step;
   status.base_steps = state_.request.base_steps;
-  status.made_steps = state_.ledger.made_steps();
-  status.released_steps = state_.ledger.released_steps();
-  status.completed_steps = state_.completed->value();
+  // In this order each is at most the next, whatever moves meanwhile.
   status.checkpointed_steps = state_.checkpointed->value();
+  status.completed_steps = state_.completed->value();
+  status.released_steps = state_.ledger.released_steps();
+  status.made_steps = state_.ledger.made_steps();
   status.retained_steps = state_.ledger.retained_steps();
   status.retained_bytes = state_.ledger.retained_bytes();
   status.records_out = published.handoff.records_out;

@@ -36,25 +36,30 @@ class FakeSource::Endpoint final : public IntegratedInputEndpoint {
       source_.reader_ = reader;
       ++source_.readers_made_;
     }
-    opened.reader = std::make_unique<Owner>(std::move(reader));
+    opened.reader = std::make_unique<Owner>(source_, std::move(reader));
     return opened;
   }
 
  private:
   class Owner final : public InputReader {
    public:
-    explicit Owner(std::shared_ptr<Reader> reader)
-        : reader_(std::move(reader)) {}
+    Owner(FakeSource& source, std::shared_ptr<Reader> reader)
+        : source_(source), reader_(std::move(reader)) {}
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
     // Nobody may call the consumer once this returned.
-    ~Owner() override { reader_->Close(); }
+    ~Owner() override {
+      reader_->Close();
+      MutexLock lock(source_.mu_);
+      source_.reader_.reset();
+    }
     void Request(InputReaderCommand command) override {
       reader_->Request(std::move(command));
     }
     bool IsClosed() const override { return reader_->IsClosed(); }
 
    private:
+    FakeSource& source_;
     // Shared by: this and the test that acts for the reader's thread.
     const std::shared_ptr<Reader> reader_;
   };
@@ -119,7 +124,10 @@ std::shared_ptr<FakeSource::Reader> FakeSource::reader() const {
 
 bool FakeSource::has_reader() const { return reader() != nullptr; }
 
-size_t FakeSource::Read(size_t buffers) { return reader()->Read(buffers); }
+size_t FakeSource::Read(size_t buffers) {
+  const std::shared_ptr<Reader> now = reader();
+  return now == nullptr ? 0 : now->Read(buffers);
+}
 void FakeSource::StageNothing() { reader()->StageNothing(); }
 void FakeSource::AnswerHeld() { reader()->AnswerHeld(); }
 void FakeSource::StartTransaction(std::string label) {

@@ -67,9 +67,9 @@ class FakeSource {
   // once.
   void HoldAnswers(bool hold) { holds_answers_.store(hold); }
 
-  // --- The reader of the moment. Each Requires that there is one.
+  // --- The reader of the moment. Each but Read Requires that there is one.
   // Stages at most `buffers` buffers, as far as the reader is extended and its
-  // queue has room. Returns how many records.
+  // queue has room. Returns how many records; 0 without a reader.
   size_t Read(size_t buffers = SIZE_MAX);
   // Stages an entry without records, which asks for a step.
   void StageNothing();
