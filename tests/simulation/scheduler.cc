@@ -1,5 +1,7 @@
 #include "tests/simulation/scheduler.h"
 
+#include <absl/strings/str_cat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +18,6 @@ Process& Scheduler::NewProcess(std::string name) {
 }
 
 bool Scheduler::Step(absl::Time until) {
-  ++steps_;
   std::vector<Process*> ready;
   absl::Time next = absl::InfiniteFuture();
   for (const auto& process : processes_) {
@@ -25,12 +26,23 @@ bool Scheduler::Step(absl::Time until) {
     next = std::min(next, process->executor->NextTimer());
   }
   if (!ready.empty()) {
-    ready[random_.Uniform(ready.size())]->executor->RunOne();
+    Process& chosen = *ready[random_.Uniform(ready.size())];
+    ++chosen.tasks_run;
+    chosen.executor->RunOne();
     return true;
   }
   const absl::Time to = std::min(next, until);
   if (to > clock_.SteadyNow()) clock_.Advance(to - clock_.SteadyNow());
   return next <= until;
+}
+
+std::string Scheduler::Describe() const {
+  std::string text = absl::StrCat("at ", absl::FormatTime(clock_.SteadyNow()));
+  for (const auto& process : processes_) {
+    if (process->tasks_run == 0) continue;
+    absl::StrAppend(&text, ", ", process->name, " ", process->tasks_run);
+  }
+  return text;
 }
 
 }  // namespace penstock::simulation

@@ -21,6 +21,7 @@ struct Process {
   std::unique_ptr<core::ManualExecutor> executor;
   // SIGSTOP: nothing of it runs until it is woken.
   bool frozen = false;
+  uint64_t tasks_run = 0;
 };
 
 // Picks the next task of a random process at random; when there is none, moves
@@ -43,12 +44,12 @@ class Scheduler {
 
   absl::Time now() const { return clock_.SteadyNow(); }
   core::Random& random() { return random_; }
-  uint64_t steps() const { return steps_; }
+  // Who ran how many tasks, for a failure's message.
+  std::string Describe() const;
 
  private:
   core::FakeClock clock_;
   core::Random random_;
-  uint64_t steps_ = 0;
   std::vector<std::unique_ptr<Process>> processes_;
 };
 

@@ -329,7 +329,8 @@ bool World::RunFor(absl::Duration duration) {
     Check();
     if (!checkers_.violation().empty()) return false;
     if (outcome_.events > kEventsMax) {
-      checkers_.Violate("too many events: something spins");
+      checkers_.Violate(absl::StrCat("too many events: something spins; ",
+                                     scheduler_.Describe()));
       return false;
     }
   }
