@@ -1,0 +1,119 @@
+#include "client/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+namespace penstock::client {
+namespace {
+
+constexpr char kFooter[] =
+    "A first pipeline, orders.yaml:\n"
+    "  name: shop\n"
+    "  connectors:\n"
+    "    - name: orders\n"
+    "      source: {file: {path: orders.ndjson}}\n"
+    "      format: {ndjson: {key: user.id}}\n"
+    "      sink:   {file: {path: out}}\n"
+    "      shards: 4\n"
+    "Then: penstock run orders.yaml && penstock verify orders.yaml\n"
+    "\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong options or file, 3 stored state is\n"
+    "damaged, 4 worker unreachable, 5 another controller took over, 6 a "
+    "person\n"
+    "must decide, 7 verify found differences, 130 interrupted.\n";
+
+void AddRun(CLI::App& cli, CommandLine& options) {
+  CLI::App* run = cli.add_subcommand(
+      "run",
+      "Drive a pipeline file to the end of its input. Killed at any moment, "
+      "the same command goes on where it was.");
+  run->add_option("file", options.run.pipeline_file, "The pipeline file")
+      ->required();
+  run->add_option("--output", options.run.format,
+                  "text (a live line on a terminal) or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  run->add_option("--worker-program", options.run.worker_program,
+                  "penstock-worker, where the file names no workers");
+  run->add_option("--worker-state-dir", options.run.worker_state_dir,
+                  "Where the local worker keeps its fence (default: beside "
+                  "the store)");
+  run->add_option("--crash-at", options.run.crash_at,
+                  "For fault tests: POINT:N, for example after_journal:3");
+  run->add_option("--crash-how", options.run.crash_how, "kill or stop")
+      ->check(CLI::IsMember({"kill", "stop"}));
+}
+
+void AddVerify(CLI::App& cli, CommandLine& options) {
+  CLI::App* verify = cli.add_subcommand(
+      "verify",
+      "Compare inputs with outputs: every record exactly once, in order "
+      "within each shard.");
+  CLI::Option* file =
+      verify->add_option("file", options.verify.pipeline_file,
+                         "A pipeline file: its connectors from files to files");
+  CLI::Option* input = verify->add_option("--input", options.verify.inputs,
+                                          "An input file (repeatable)");
+  CLI::Option* output = verify->add_option("--sink", options.verify.output,
+                                           "The directory of a file sink");
+  input->needs(output)->excludes(file);
+  output->needs(input);
+  verify->add_option("--output", options.verify.format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  verify
+      ->add_option("--findings", options.verify.findings_max,
+                   "How many differences are listed")
+      ->capture_default_str();
+  verify->callback([file, input] {
+    if (file->count() == 0 && input->count() == 0) {
+      throw CLI::RequiredError("a pipeline file, or --input and --sink");
+    }
+  });
+}
+
+void AddWorkerTarget(CLI::App& command, CommandLine& options) {
+  command
+      .add_option("--worker", options.worker.target,
+                  "The worker: host:port or unix:/path")
+      ->capture_default_str();
+  command.add_flag("--insecure", options.worker.insecure,
+                   "Plaintext to another host");
+}
+
+void AddInspection(CLI::App& cli, CommandLine& options) {
+  CLI::App* validate = cli.add_subcommand(
+      "validate", "Check a pipeline file; nothing it names is touched.");
+  validate->add_option("file", options.validate_file, "The pipeline file")
+      ->required();
+
+  CLI::App* connectors = cli.add_subcommand(
+      "connectors", "List a worker's connectors, or show one in full.");
+  connectors->add_option("name", options.connector, "One connector");
+  connectors->add_option("--output", options.connectors_format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  AddWorkerTarget(*connectors, options);
+
+  CLI::App* watch = cli.add_subcommand(
+      "watch", "Print a worker's events, one JSON object a line.");
+  watch->add_option("connectors", options.watch_connectors,
+                    "Only these connectors");
+  watch->add_option("--kind", options.watch_kinds,
+                    "Only these kinds, for example health, completion "
+                    "(repeatable)");
+  watch->add_option("--events", options.watch_events_max,
+                    "End after so many events");
+  AddWorkerTarget(*watch, options);
+}
+
+}  // namespace
+
+void AddCommands(CLI::App& cli, CommandLine& line) {
+  cli.footer(kFooter);
+  cli.require_subcommand(1);
+  AddRun(cli, line);
+  AddVerify(cli, line);
+  AddInspection(cli, line);
+}
+
+}  // namespace penstock::client

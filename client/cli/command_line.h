@@ -1,0 +1,34 @@
+// The options and subcommands of `penstock`.
+#pragma once
+
+#include "client/cli/inspect_commands.h"
+#include "client/cli/run_command.h"
+#include "client/cli/verify_command.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace penstock::client {
+
+// Everything that can be said on the command line.
+struct CommandLine {
+  RunOptions run;
+  VerifyOptions verify;
+  std::string validate_file;
+  WorkerTarget worker;
+  std::string connector;
+  std::string connectors_format = "table";
+  std::vector<std::string> watch_connectors;
+  std::vector<std::string> watch_kinds;
+  uint64_t watch_events_max = 0;
+};
+
+// Declares all subcommands; parsing fills `line`, which outlives `cli`.
+void AddCommands(CLI::App& cli, CommandLine& line);
+
+}  // namespace penstock::client
