@@ -2,8 +2,8 @@
 
 #include "tests/core/handoff/handoff_fixtures.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <utility>

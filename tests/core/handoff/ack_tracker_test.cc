@@ -4,8 +4,8 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/test_rng.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>

@@ -8,8 +8,8 @@
 #include "tests/support/recording_log_sink.h"
 #include "tests/support/test_rng.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <absl/strings/str_cat.h>
 

@@ -3,8 +3,8 @@
 #include "core/base/error.h"
 #include "tests/support/test_rng.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <vector>
 

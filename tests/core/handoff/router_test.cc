@@ -2,8 +2,8 @@
 
 #include "core/record/key_hash.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <set>
 

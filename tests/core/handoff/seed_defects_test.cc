@@ -6,8 +6,8 @@
 #include "tests/core/handoff/handoff_fixtures.h"
 #include "tests/support/status_matchers.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>

@@ -3,8 +3,8 @@
 #include "core/handoff/shard_sender.h"
 #include "tests/core/handoff/handoff_fixtures.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <optional>

@@ -7,7 +7,7 @@
 #include "tests/support/fake_target.h"
 #include "tests/support/manual_executor.h"
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>

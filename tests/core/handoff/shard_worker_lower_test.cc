@@ -4,8 +4,8 @@
 #include "tests/core/handoff/shard_worker_fixture.h"
 #include "tests/support/status_matchers.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>

@@ -10,8 +10,8 @@
 #include "tests/support/manual_executor.h"
 #include "tests/support/test_rng.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <absl/strings/str_cat.h>
 

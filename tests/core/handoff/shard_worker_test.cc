@@ -5,8 +5,8 @@
 #include "tests/core/handoff/shard_worker_fixture.h"
 #include "tests/support/status_matchers.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <string>
 #include <utility>

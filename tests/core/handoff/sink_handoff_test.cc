@@ -7,8 +7,8 @@
 #include "tests/support/recording_log_sink.h"
 #include "tests/support/status_matchers.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
