@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include "core/base/executor.h"
 #include "core/connector/registry.h"
 #include "core/connector/requests.h"

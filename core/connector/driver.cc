@@ -25,7 +25,7 @@ absl::Status NotOpen(ConnectorState state) {
 }
 
 std::string NewInstance(uint64_t seed) {
-  Random random(seed);
+  Random random{seed};
   return RandomId(random);
 }
 

@@ -80,7 +80,7 @@ void Driver::TakeOver(OpenedConnector opened) {
   if (state_.has_reader) {
     state_.position = Resume(Resume::Seek{std::move(opened.position)});
   }
-  Random random(state_.runtime.random_seed);
+  Random random{state_.runtime.random_seed};
   const bool skips =
       state_.request.spec.on_encode_error == BadRecordPolicy::kSkip;
   state_.outlet = std::make_unique<Outlet>(

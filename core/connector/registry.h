@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 #include "core/contract/component.h"
 #include "core/contract/endpoint.h"
 #include "core/contract/output_target.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/time/time.h"
+#include <absl/status/status.h>
+#include <absl/time/time.h>
 #include "core/connector/state_machine.h"
 #include "core/contract/component.h"
 #include "core/contract/ft_model.h"

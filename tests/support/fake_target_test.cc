@@ -3,8 +3,8 @@
 #include "tests/support/manual_executor.h"
 #include "tests/support/status_matchers.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <optional>
