@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Kills worker and controller at random moments; proves exactly-once.
+
+Each round: a fresh pipeline over one large file, one to three SIGKILLs while
+output is being committed, then the run goes on to its end and is verified by
+`penstock verify` and by an independent count and hash. Then: processes that are
+stopped, replaced and woken.
+
+  PENSTOCK_CHAOS_ROUNDS   rounds (25)
+  PENSTOCK_CHAOS_RECORDS  records of the file (2,000,000)
+  PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
+"""
+import argparse
+import collections
+import os
+import random
+import signal
+import sqlite3
+import sys
+import time
+
+import harness
+
+KINDS = ("worker", "controller", "both", "local worker", "local both")
+
+
+class Site:
+    """One fresh pipeline with the processes that drive it."""
+
+    def __init__(self, programs, directory, source, local):
+        self.programs = programs
+        self.directory = harness.fresh(directory)
+        self.out = os.path.join(directory, "out")
+        self.socket = None if local else os.path.join(directory, "w.sock")
+        self.pipeline = harness.write_pipeline(
+            directory, source, socket=self.socket)
+        self.worker = self.run = None
+        if not local:
+            self.start_worker()
+        self.start_run()
+
+    def start_worker(self):
+        self.worker = self.programs.start_worker(
+            self.socket, os.path.join(self.directory, "worker"))
+
+    def start_run(self, *more):
+        self.run = self.programs.start_run(self.pipeline, *more)
+
+    def committed(self):
+        return harness.committed_bytes(self.out)
+
+    def wait_for(self, size):
+        return harness.wait_until(
+            f"{size} committed bytes", lambda: self.committed() >= size,
+            alive=[self.run])
+
+    def finish(self, source_print):
+        harness.wait_for_end(self.run, 0)
+        harness.verify(self.programs, self.pipeline, source_print)
+        if self.worker is not None:
+            harness.kill(self.worker)
+
+
+def strike(site, kind):
+    """One SIGKILL, or two at once, and what a supervisor would do then."""
+    if kind == "local worker":
+        child = harness.wait_until(
+            "a local worker", lambda: harness.child_of(site.run),
+            alive=[site.run])
+        os.kill(child, signal.SIGKILL)  # The command starts another.
+        return
+    if kind in ("worker", "both"):
+        harness.kill(site.worker)
+    if kind in ("controller", "both", "local both"):
+        harness.kill(site.run)  # With it goes a local worker.
+    if kind in ("worker", "both"):
+        site.start_worker()
+    if kind in ("controller", "both", "local both"):
+        site.start_run()
+
+
+def play_round(programs, directory, source, source_print, rng, kind):
+    site = Site(programs, directory, source, kind.startswith("local"))
+    moments = sorted(rng.uniform(0.02, 0.85)
+                     for _ in range(rng.choice((1, 1, 2, 3))))
+    seen = []
+    for moment in moments:
+        site.wait_for(int(moment * source_print.bytes))
+        # Anywhere between two commits, not only just behind one.
+        time.sleep(rng.uniform(0, 0.03))
+        done = site.committed()
+        if site.run.poll() is not None:
+            raise harness.Failure("the run ended before it could be killed")
+        strike(site, kind)
+        # What was committed at the kill: the end must not have come before.
+        seen.append(done / source_print.bytes)
+    if min(seen) >= 1:
+        raise harness.Failure("every kill came after the last commit")
+    site.finish(source_print)
+    return [share for share in seen if share < 1]
+
+
+def stop_between_transactions(process, directory):
+    """SIGSTOP, but not while it holds the lock of its SQLite store.
+
+    With that lock it would hold up every other controller of this store until
+    it is woken or killed: SQLite has no lease that runs out.
+    """
+    store = sqlite3.connect(os.path.join(directory, "state.db"), timeout=0,
+                            isolation_level=None)
+    try:
+        deadline = time.monotonic() + harness.WAIT_MAX
+        while time.monotonic() < deadline:
+            process.send_signal(signal.SIGSTOP)
+            try:
+                store.execute("BEGIN IMMEDIATE")
+                store.execute("ROLLBACK")
+                return
+            except sqlite3.OperationalError:
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.003)
+        raise harness.Failure("the controller never leaves its store alone")
+    finally:
+        store.close()
+
+
+def stopped_worker(programs, directory, source, source_print):
+    """A worker sleeps, another takes its place; woken, it harms nothing."""
+    site = Site(programs, directory, source, local=False)
+    site.wait_for(source_print.bytes // 4)
+    sleeper = site.worker
+    sleeper.send_signal(signal.SIGSTOP)
+    harness.kill(site.run)
+    before = site.committed()
+    if before >= source_print.bytes:
+        raise harness.Failure("the worker was stopped too late")
+    # Another host has another state directory.
+    site.worker = programs.start_worker(
+        site.socket, os.path.join(directory, "worker2"))
+    site.start_run()
+    site.wait_for((before + source_print.bytes) // 2)
+    sleeper.send_signal(signal.SIGCONT)
+    site.finish(source_print)
+    # Everything it does after waking up must leave the output as it is.
+    time.sleep(2)
+    harness.verify(programs, site.pipeline, source_print)
+    if sleeper.poll() is not None:
+        raise harness.Failure(f"the woken worker died: {sleeper.returncode}")
+    harness.kill(sleeper)
+
+
+def stopped_controller(programs, directory, source, source_print):
+    """A controller sleeps, a second one overtakes it; woken, it ends with 5."""
+    site = Site(programs, directory, source, local=False)
+    site.wait_for(source_print.bytes // 4)
+    sleeper = site.run
+    stop_between_transactions(sleeper, site.directory)
+    if site.committed() >= source_print.bytes:
+        raise harness.Failure("the controller was stopped too late")
+    site.start_run()
+    harness.wait_for_end(site.run, 0)
+    harness.verify(programs, site.pipeline, source_print)
+    before = harness.snapshot(site.out)
+    store = store_content(site.directory)
+    sleeper.send_signal(signal.SIGCONT)
+    harness.wait_for_end(sleeper, 5)
+    if harness.snapshot(site.out) != before:
+        raise harness.Failure("the woken controller changed the target")
+    if store_content(site.directory) != store:
+        raise harness.Failure("the woken controller changed its store")
+    harness.kill(site.worker)
+
+
+def overtaken_midway(programs, directory, source, source_print):
+    """As above, but it wakes while the second one is at work."""
+    site = Site(programs, directory, source, local=False)
+    site.wait_for(source_print.bytes // 5)
+    sleeper = site.run
+    stop_between_transactions(sleeper, site.directory)
+    before = site.committed()
+    site.start_run()
+    site.wait_for((before + source_print.bytes) // 2)
+    sleeper.send_signal(signal.SIGCONT)
+    harness.wait_for_end(sleeper, 5)
+    site.finish(source_print)
+
+
+def store_content(directory):
+    """Every row of every table, read without writing."""
+    path = os.path.join(directory, "state.db")
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as store:
+        tables = [name for (name,) in store.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")]
+        return {table: sorted(store.execute(f'SELECT * FROM "{table}"'),
+                              key=repr) for table in tables}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", default=harness.default_bin())
+    arguments = parser.parse_args()
+    environment = os.environ.get
+    rounds = int(environment("PENSTOCK_CHAOS_ROUNDS", "25"))
+    records = int(environment("PENSTOCK_CHAOS_RECORDS", "2000000"))
+    seed = int(environment("PENSTOCK_CHAOS_SEED", str(time.time_ns() % 10**9)))
+    print(f"chaos: seed {seed}, {rounds} rounds, {records} records",
+          flush=True)
+
+    def test(programs, directory):
+        rng = random.Random(seed)
+        source = os.path.join(directory, "in.ndjson")
+        harness.make_records(source, records, seed)
+        source_print = harness.fingerprint_of_file(source)
+        site = os.path.join(directory, "s")
+        kills = collections.Counter()
+        for number in range(rounds):
+            kind = KINDS[number % len(KINDS)]
+            started = time.monotonic()
+            shares = play_round(programs, site, source, source_print, rng,
+                                kind)
+            kills[kind] += len(shares)
+            print(f"round {number + 1:2}: {kind} killed at "
+                  f"{', '.join(f'{share:.0%}' for share in shares)}; exactly "
+                  f"once; {time.monotonic() - started:.1f} s", flush=True)
+        for scene in (stopped_worker, stopped_controller, overtaken_midway):
+            scene(programs, site, source, source_print)
+            print(f"{scene.__name__}: no harm done", flush=True)
+        print(f"chaos: {source_print} exactly once in each of {rounds} "
+              f"rounds; {sum(kills.values())} strikes: {dict(kills)}")
+
+    return harness.main("chaos", test, arguments.bin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

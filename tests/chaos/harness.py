@@ -1,0 +1,332 @@
+"""What the chaos scripts share: data, pipelines, processes, verification.
+
+Nothing here knows the code under test: committed bytes are read from the
+published format of the file sink (core/sinks/file/README.md), and records are
+counted and compared by Python alone, beside `penstock verify`.
+"""
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+SHARDS = 4
+# Nothing that a test waits for may take longer (seconds).
+WAIT_MAX = float(os.environ.get("PENSTOCK_CHAOS_WAIT_S", "120"))
+
+
+class Failure(Exception):
+    """The test found something wrong."""
+
+
+def default_bin():
+    here = os.path.dirname(os.path.realpath(__file__))
+    return os.path.join(here, "..", "..", "build", "release", "bin")
+
+
+def make_records(path, count, seed):
+    """Writes NDJSON of about 100 bytes a record, some of them equal."""
+    rng = random.Random(seed)
+    bits = rng.getrandbits
+    words = ["gate", "weir", "sluice", "intake", "turbine", "spillway"]
+    previous = None
+    with open(path, "w", encoding="utf-8", buffering=1 << 20) as out:
+        for number in range(count):
+            drawn = bits(48)
+            if previous is not None and drawn & 127 == 0:
+                out.write(previous)  # An equal record, in the same shard.
+                continue
+            previous = (
+                f'{{"id":{number},"key":"k{drawn >> 32 & 0xfff}","word":'
+                f'"{words[(drawn >> 8) % 6]}","value":{drawn >> 16 & 0xffff},'
+                f'"pad":"{drawn:012x}{drawn ^ seed:024x}"}}\n')
+            out.write(previous)
+
+
+def write_pipeline(directory, source, *, name="chaos", socket=None,
+                   checkpoint="200ms", shards=SHARDS, key="key", limits=None):
+    """Writes a pipeline file; its output goes to `directory`/out."""
+    path = os.path.join(directory, "pipeline.yaml")
+    lines = [f"name: {name}", f"store: sqlite:{directory}/state.db",
+             f"checkpoint_interval: {checkpoint}"]
+    if socket:
+        lines.append(f"workers: [{{address: 'unix:{socket}'}}]")
+    lines += ["connectors:", "  - name: orders",
+              f"    source: {{file: {{path: '{source}'}}}}",
+              f"    format: {{ndjson: {{key: {key}}}}}",
+              f"    sink: {{file: {{path: '{directory}/out'}}}}",
+              f"    shards: {shards}"]
+    if limits:
+        lines.append("    limits: {" + ", ".join(
+            f"{field}: {value}" for field, value in limits.items()) + "}")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("\n".join(lines) + "\n")
+    return path
+
+
+# --- Committed output, by the published format -------------------------------
+
+def _records(data):
+    at = 0
+    while at + 16 <= len(data) and data[at:at + 4] == b"PnsR":
+        (length,) = struct.unpack_from("<I", data, at + 12)
+        end = at + 16 + length
+        if data[end:end + 4] != b"end\n":
+            return
+        yield data[at + 16:end]
+        at = end + 4
+
+
+def _read_manifest(data):
+    """{(shard, epoch, open): bytes} and progress, or None if incomplete."""
+    state, progress, writer = None, [], None
+    for payload in _records(data):
+        kind, at = payload[0], 9
+        if kind == 1:
+            _, epoch, opened = struct.unpack_from("<IQQ", payload, at)
+            writer = (epoch, opened)
+        elif kind == 2:
+            (count,) = struct.unpack_from("<I", payload, at)
+            progress = list(struct.unpack_from(f"<{count}Q", payload, at + 4))
+            at += 4 + 8 * count
+            (count,) = struct.unpack_from("<I", payload, at)
+            state = {}
+            for i in range(count):
+                shard, epoch, opened, size = struct.unpack_from(
+                    "<IQQQ", payload, at + 4 + 28 * i)
+                state[(shard, epoch, opened)] = size
+        elif kind == 3 and state is not None:
+            (count,) = struct.unpack_from("<I", payload, at)
+            for i in range(count):
+                shard, size, steps = struct.unpack_from(
+                    "<IQQ", payload, at + 4 + 20 * i)
+                state[(shard, *writer)] = size
+                if shard < len(progress):
+                    progress[shard] = steps
+    return None if state is None else (state, progress)
+
+
+def committed(directory):
+    """{data file: committed bytes} of a file sink; {} before its first open."""
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return {}
+    for name in sorted((n for n in names if n.startswith("manifest.")),
+                       reverse=True):
+        with open(os.path.join(directory, name), "rb") as manifest:
+            read = _read_manifest(manifest.read())
+        if read is None:
+            continue
+        return {f"data-{shard:04d}.{epoch:020d}-{opened:020d}": size
+                for (shard, epoch, opened), size in read[0].items()
+                if size > 0}  # A shard without rows has no file.
+    return {}
+
+
+def committed_bytes(directory):
+    return sum(committed(directory).values())
+
+
+def snapshot(directory):
+    """Every file's bytes, to tell whether anything changed."""
+    found = {}
+    for root, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(root, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, directory)] = file.read()
+    return found
+
+
+# --- Independent verification ------------------------------------------------
+
+class Fingerprint:
+    """Count, bytes and order-free hash of lines: equal iff equal multisets.
+
+    The hash is the sum of Python's keyed 64-bit hash of each line.
+    """
+
+    def __init__(self):
+        self.count = self.bytes = self.sum = 0
+
+    def add(self, lines):
+        for line in lines:
+            self.sum += hash(line)
+            self.bytes += len(line)
+            self.count += 1
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    def __str__(self):
+        return f"{self.count} records, {self.bytes} bytes"
+
+
+def fingerprint_of_file(path):
+    result = Fingerprint()
+    with open(path, "rb", buffering=1 << 20) as lines:
+        result.add(lines)
+    return result
+
+
+def fingerprint_of_output(directory):
+    result = Fingerprint()
+    for name, size in committed(directory).items():
+        try:
+            with open(os.path.join(directory, name), "rb") as data:
+                held = data.read(size)
+        except FileNotFoundError:
+            raise Failure(f"{name} is committed and missing") from None
+        if len(held) != size:
+            raise Failure(f"{name} holds {len(held)} of {size} bytes")
+        if held and not held.endswith(b"\n"):
+            raise Failure(f"{name} is committed up to the middle of a record")
+        result.add(held.splitlines(keepends=True))
+    return result
+
+
+# --- Processes ---------------------------------------------------------------
+
+class Programs:
+    """Starts the programs under test; ends what it started, nothing else."""
+
+    def __init__(self, directory, log):
+        self.penstock = os.path.join(directory, "penstock")
+        self.worker = os.path.join(directory, "penstock-worker")
+        for program in (self.penstock, self.worker):
+            if not os.access(program, os.X_OK):
+                raise SystemExit(f"no program {program}: build it, or --bin")
+        self._log = log
+        self._started = []
+
+    def _start(self, arguments, **options):
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stderr=self._log, **options)
+        self._started.append(process)
+        return process
+
+    def start_worker(self, socket, state, *more):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(socket)
+        return self._start(
+            [self.worker, "--listen", f"unix:{socket}", "--admin-listen", "",
+             "--state-dir", state, "--log-level", "warning", *more],
+            stdout=self._log)
+
+    def start_run(self, pipeline, *more, output=None):
+        return self._start(
+            [self.penstock, "run", pipeline, "--output", "json", *more],
+            stdout=output or self._log)
+
+    def call(self, *arguments):
+        return subprocess.run(
+            [self.penstock, *arguments], stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=WAIT_MAX, check=False)
+
+    def end_all(self):
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()  # Also ends one that is stopped.
+                process.wait()
+        self._started = []
+
+
+def child_of(process):
+    """The pid of the one child (the local worker), or None."""
+    try:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children",
+                  encoding="ascii") as children:
+            pids = children.read().split()
+    except FileNotFoundError:
+        return None
+    return int(pids[0]) if pids else None
+
+
+def kill(process):
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def wait_until(what, condition, *, alive=(), timeout=None):
+    """Polls until `condition()`; a process of `alive` that ends is a failure.
+    """
+    deadline = time.monotonic() + (timeout or WAIT_MAX)
+    while True:
+        value = condition()
+        if value:
+            return value
+        for process in alive:
+            if process.poll() is not None:
+                raise Failure(f"waiting for {what}: the process ended with "
+                              f"{process.returncode}")
+        if time.monotonic() > deadline:
+            raise Failure(f"waiting for {what}: not within {WAIT_MAX} s")
+        time.sleep(0.005)
+
+
+def wait_for_end(process, *codes, timeout=None):
+    try:
+        code = process.wait(timeout or WAIT_MAX)
+    except subprocess.TimeoutExpired:
+        raise Failure("a run did not end in time") from None
+    if code not in codes:
+        raise Failure(f"a run ended with {code}, expected {codes}")
+    return code
+
+
+# --- Frame of a script -------------------------------------------------------
+
+def verify(programs, pipeline, source_print):
+    """Exactly once, by `penstock verify` and by our own count and hash."""
+    directory = os.path.dirname(pipeline)
+    found = fingerprint_of_output(os.path.join(directory, "out"))
+    if found != source_print:
+        raise Failure(f"output has {found}, input {source_print}")
+    verdict = programs.call("verify", pipeline, "--output", "json")
+    if verdict.returncode != 0:
+        raise Failure("penstock verify: " + verdict.stdout.decode() +
+                      verdict.stderr.decode())
+    counts = json.loads(verdict.stdout)
+    if counts["records_out"] != source_print.count:
+        raise Failure(f"penstock verify counted {counts}")
+
+
+def fresh(directory):
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+    return directory
+
+
+def last_lines(path, count=15):
+    with open(path, "r", encoding="utf-8", errors="replace") as log:
+        return "".join(re.sub(r"[\0-\10]", "?", line)
+                       for line in log.readlines()[-count:])
+
+
+def main(script, test, programs_dir):
+    """Runs `test(programs, directory)`; prints what failed and the log."""
+    # Short: a socket's path has room for 107 bytes only.
+    directory = tempfile.mkdtemp(prefix="pschaos-")
+    log_path = os.path.join(directory, "log")
+    started = time.monotonic()
+    with open(log_path, "ab") as log:
+        programs = Programs(programs_dir, log)
+        try:
+            test(programs, directory)
+        except Failure as failure:
+            log.flush()
+            print(f"{script}: FAILED: {failure}\n--- end of the log:\n"
+                  f"{last_lines(log_path)}--- kept: {directory}", flush=True)
+            return 1
+        finally:
+            programs.end_all()
+    shutil.rmtree(directory)
+    print(f"{script}: passed in {time.monotonic() - started:.0f} s")
+    return 0
