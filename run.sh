@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Sets up, builds and shows Penstock at work. Safe to run again.
 #
-#   ./run.sh            everything
-#   ./run.sh --build    only set up and build
+#   ./run.sh                everything
+#   ./run.sh --records N    with N records (1,000,000)
+#   ./run.sh --build        only set up and build
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 
@@ -13,7 +14,15 @@ set_up() {
   deploy/setup/install-deps.sh build
 }
 
-# Shows ninja's progress on a terminal; elsewhere only what went wrong.
+# Of ninja's lines "[ 37%] ...": one for each tenth.
+tell_tenths() {
+  awk '/^\[ *[0-9]+%/ {
+    tenth = int(substr($0, 2) / 10)
+    if (tenth > told) { told = tenth; print "build: " told * 10 "%"; fflush() }
+  }'
+}
+
+# Ninja's own line on a terminal; elsewhere a line each tenth of the way.
 build() {
   local log="build/$preset.log"
   mkdir -p build
@@ -24,8 +33,11 @@ build() {
     exit 1
   fi
   if [ -t 1 ]; then
-    cmake --build --preset "$preset" </dev/null || exit 1
-  elif ! cmake --build --preset "$preset" >>"$log" 2>&1 </dev/null; then
+    cmake --build --preset "$preset" --target penstock penstock-worker \
+      </dev/null || exit 1
+  elif ! NINJA_STATUS='[%p] ' cmake --build --preset "$preset" \
+    --target penstock penstock-worker </dev/null 2>&1 | tee -a "$log" |
+    tell_tenths; then
     tail -n 60 "$log" >&2
     echo "build: failed, see $log" >&2
     exit 1
@@ -35,17 +47,24 @@ build() {
 
 # Drives a worker through kills and proves that nothing was lost or doubled.
 demo() {
-  echo "demo: not written yet" >&2
-  return 1
+  deploy/demo.py --bin "$bin" --dir "$PWD/build/demo" "$@"
 }
 
 main() {
+  case "${1:-}" in
+    '' | --build | --records) ;;
+    *)
+      sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+      [ "$1" = --help ] || [ "$1" = -h ]
+      return
+      ;;
+  esac
   set_up
   build
   if [ "${1:-}" = --build ]; then
     return
   fi
-  demo
+  demo "$@"
 }
 
 main "$@"
