@@ -5,9 +5,8 @@
 #include "core/handoff/sink_handoff.h"
 #include "tests/core/handoff/handoff_fixtures.h"
 
-#include <gtest/gtest.h>
-
 #include <absl/strings/str_cat.h>
+#include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>

@@ -8,10 +8,9 @@
 #include "tests/support/recording_log_sink.h"
 #include "tests/support/test_rng.h"
 
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <absl/strings/str_cat.h>
 
 #include <map>
 #include <memory>

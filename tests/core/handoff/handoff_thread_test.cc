@@ -12,10 +12,9 @@
 #include "tests/core/handoff/handoff_fixtures.h"
 #include "tests/support/fake_target.h"
 
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <absl/strings/str_cat.h>
 
 #include <atomic>
 #include <memory>

@@ -7,10 +7,9 @@
 #include "tests/support/fake_target.h"
 #include "tests/support/manual_executor.h"
 
-#include <gtest/gtest.h>
-
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
+#include <gtest/gtest.h>
 
 #include <map>
 #include <memory>

@@ -10,10 +10,9 @@
 #include "tests/support/manual_executor.h"
 #include "tests/support/test_rng.h"
 
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <absl/strings/str_cat.h>
 
 #include <map>
 #include <memory>
