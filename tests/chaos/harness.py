@@ -212,11 +212,11 @@ class Programs:
         self._started.append(process)
         return process
 
-    def start_worker(self, socket, state, *more):
+    def start_worker(self, socket, state, *more, admin=""):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(socket)
         return self._start(
-            [self.worker, "--listen", f"unix:{socket}", "--admin-listen", "",
+            [self.worker, "--listen", f"unix:{socket}", "--admin-listen", admin,
              "--state-dir", state, "--log-level", "warning", *more],
             stdout=self._log)
 

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Ends real workers by SIGTERM in the middle of their work.
+
+A worker that is told to go has until --drain-timeout to have its steps queued,
+released and committed. It is then not ready but alive, refuses new connectors,
+and ends with 0, or with 5 if something was left. A second signal ends it at
+once, with 6. Whatever it left comes again from the source: exactly once.
+"""
+import argparse
+import os
+import signal
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import harness
+
+RECORDS = 1_000_000
+SEED = 22
+COMPLETE, LEFT_OVER, INTERRUPTED = 0, 5, 6
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def probe(port, path):
+    """The HTTP status, or 0 if nobody answers."""
+    try:
+        url = f"http://127.0.0.1:{port}{path}"
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+class Scene:
+    def __init__(self, programs, directory, source, source_print):
+        self.programs = programs
+        self.source_print = source_print
+        self.site = harness.fresh(os.path.join(directory, "s"))
+        self.socket = os.path.join(self.site, "w.sock")
+        self.port = free_port()
+        # Slow enough to be met midway.
+        self.pipeline = harness.write_pipeline(
+            self.site, source, socket=self.socket,
+            limits={"block_bytes": "64KiB", "step_bytes": "128KiB",
+                    "step_bytes_max": "256KiB",
+                    "chunk_bytes_max": "32KiB"})
+
+    def start_worker(self, drain_seconds):
+        return self.programs.start_worker(
+            self.socket, os.path.join(self.site, "worker"),
+            "--drain-timeout", str(drain_seconds),
+            admin=f"127.0.0.1:{self.port}")
+
+    def start_run(self):
+        run = self.programs.start_run(self.pipeline)
+        harness.wait_until(
+            "some output", alive=[run], condition=lambda:
+            harness.committed_bytes(os.path.join(self.site, "out")) >
+            self.source_print.bytes // 10)
+        return run
+
+    def finish(self, run):
+        worker = self.start_worker(5)
+        harness.wait_for_end(run, 0)
+        harness.verify(self.programs, self.pipeline, self.source_print)
+        worker.send_signal(signal.SIGTERM)
+        harness.wait_for_end(worker, COMPLETE)
+
+
+def drained(scene):
+    """SIGTERM while a controller is there: it ends, the rest comes again."""
+    worker = scene.start_worker(5)
+    run = scene.start_run()
+    if probe(scene.port, "/readyz") != 200:
+        raise harness.Failure("a worker at work must be ready")
+    worker.send_signal(signal.SIGTERM)
+    code = harness.wait_for_end(worker, COMPLETE, LEFT_OVER)
+    if run.poll() is not None:
+        raise harness.Failure("the run must wait for another worker")
+    scene.finish(run)
+    return f"ended with {code}"
+
+
+def orphaned(scene):
+    """SIGTERM without a controller: nothing is released, so something stays."""
+    worker = scene.start_worker(3)
+    run = scene.start_run()
+    run.send_signal(signal.SIGSTOP)
+    time.sleep(0.3)
+    worker.send_signal(signal.SIGTERM)
+    harness.wait_until("not ready", alive=[worker], condition=lambda:
+                       probe(scene.port, "/readyz") == 503)
+    if probe(scene.port, "/livez") != 200:
+        raise harness.Failure("a draining worker is alive")
+    code = harness.wait_for_end(worker, COMPLETE, LEFT_OVER)
+    run.send_signal(signal.SIGCONT)
+    scene.finish(run)
+    return f"ended with {code}"
+
+
+def interrupted(scene):
+    """A second signal while it drains."""
+    worker = scene.start_worker(60)
+    run = scene.start_run()
+    run.send_signal(signal.SIGSTOP)
+    time.sleep(0.3)
+    worker.send_signal(signal.SIGTERM)
+    harness.wait_until("not ready", alive=[worker], condition=lambda:
+                       probe(scene.port, "/readyz") == 503)
+    worker.send_signal(signal.SIGTERM)
+    started = time.monotonic()
+    code = harness.wait_for_end(worker, INTERRUPTED)
+    if time.monotonic() - started > 10:
+        raise harness.Failure("a second signal must end it at once")
+    run.send_signal(signal.SIGCONT)
+    scene.finish(run)
+    return f"ended with {code}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", default=harness.default_bin())
+    arguments = parser.parse_args()
+
+    def test(programs, directory):
+        source = os.path.join(directory, "in.ndjson")
+        harness.make_records(source, RECORDS, SEED)
+        source_print = harness.fingerprint_of_file(source)
+        for play in (drained, orphaned, interrupted):
+            scene = Scene(programs, directory, source, source_print)
+            try:
+                outcome = play(scene)
+            except harness.Failure as failure:
+                raise harness.Failure(f"{play.__name__}: {failure}")
+            print(f"{play.__name__}: {outcome}; then exactly once",
+                  flush=True)
+
+    return harness.main("worker_process", test, arguments.bin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
