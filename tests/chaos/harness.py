@@ -5,6 +5,7 @@ published format of the file sink (core/sinks/file/README.md), and records are
 counted and compared by Python alone, beside `penstock verify`.
 """
 import contextlib
+import ctypes
 import json
 import os
 import random
@@ -194,6 +195,11 @@ def fingerprint_of_output(directory):
 
 # --- Processes ---------------------------------------------------------------
 
+def _die_with_parent():
+    """In the child: even a killed test leaves no process behind."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class Programs:
     """Starts the programs under test; ends what it started, nothing else."""
 
@@ -208,7 +214,8 @@ class Programs:
 
     def _start(self, arguments, **options):
         process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stderr=self._log, **options)
+            arguments, stdin=subprocess.DEVNULL, stderr=self._log,
+            preexec_fn=_die_with_parent, **options)
         self._started.append(process)
         return process
 
