@@ -2,18 +2,19 @@
 // See core/connector/README.md; upholds INV-1..INV-9, INV-11..INV-13.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-
-#include <absl/functional/any_invocable.h>
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
 #include "core/base/executor.h"
 #include "core/connector/registry.h"
 #include "core/connector/requests.h"
 #include "core/contract/count_watch.h"
 #include "core/contract/health.h"
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace penstock::core {
 

@@ -2,13 +2,14 @@
 // offers and what a controller calls, whatever lies between.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "core/connector/requests.h"
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include "core/connector/requests.h"
+
+#include <string>
+#include <vector>
 
 namespace penstock::core {
 

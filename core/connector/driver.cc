@@ -25,8 +25,8 @@ absl::Status NotOpen(ConnectorState state) {
 }
 
 std::string NewInstance(uint64_t seed) {
-  Random random{seed};
-  return RandomId(random);
+  Random generator(seed);
+  return RandomId(generator);
 }
 
 }  // namespace
@@ -82,7 +82,10 @@ void Driver::Dispatch() {
   // The strand outlives this call even if a callback lets go of the driver.
   const std::shared_ptr<Strand> strand = strand_;
   strand->Dispatch([weak = weak_from_this()] {
-    if (const std::shared_ptr<Driver> driver = weak.lock()) driver->Drive();
+    const std::shared_ptr<Driver> driver = weak.lock();
+    if (driver == nullptr) return;
+    driver->state_.on_callers_thread = true;
+    driver->Drive();
   });
 }
 
@@ -100,11 +103,13 @@ void Driver::Drive() {
       for (auto& answer : std::exchange(state_.outbox, {})) answer();
     }
     if (work == Work::kYield) {
+      state_.on_callers_thread = false;
       Publish();
       state_.waker->EndAndPost();
       return;
     }
   } while (state_.waker->End());
+  state_.on_callers_thread = false;
   NoteHealth();
   SetAlarm();
   Publish();

@@ -44,7 +44,7 @@ namespace penstock::core {
 // Threads:   Submit, the snapshots and Shut are thread-safe; all else is
 //            confined to the strand.
 // Lifecycle: Create, commands, Shut. Whoever waits for an answer at its
-//            destruction gets CANCELLED.
+//            destruction gets one: as at a Disconnect, or CANCELLED.
 // Bound:     the lanes, one step, and what its parts say.
 class Driver : public std::enable_shared_from_this<Driver> {
  public:

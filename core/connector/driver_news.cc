@@ -80,7 +80,7 @@ void Driver::TakeOver(OpenedConnector opened) {
   if (state_.has_reader) {
     state_.position = Resume(Resume::Seek{std::move(opened.position)});
   }
-  Random random{state_.runtime.random_seed};
+  Random generator(state_.runtime.random_seed);
   const bool skips =
       state_.request.spec.on_encode_error == BadRecordPolicy::kSkip;
   state_.outlet = std::make_unique<Outlet>(
@@ -91,7 +91,7 @@ void Driver::TakeOver(OpenedConnector opened) {
           .encode_policy = skips ? EncodePolicy::kSkip : EncodePolicy::kFail,
           .base_steps = state_.request.base_steps,
           .progress = std::move(opened.progress),
-          .random_seed = random.Next64()},
+          .random_seed = generator.Next64()},
       std::move(opened.sink), std::move(opened.encoder),
       std::move(opened.budget), state_.waker, state_.runtime.io, state_.clock);
   state_.is_open = true;
@@ -281,28 +281,36 @@ void Driver::SetAlarm() {
 }
 
 void Driver::Publish() {
+  std::vector<Blocker> blockers = checkpointer_.PendingBlockers();
+  std::optional<Step> running_step = queue_.running_step();
+  if (replay_.is_active()) running_step = replay_.running_step();
+  Outlet* const outlet = state_.outlet.get();
+  Handoff* const handoff = outlet == nullptr ? nullptr : outlet->handoff();
+  // What is replaced dies outside the lock.
+  std::shared_ptr<SinkParts> old_sink;
   {
     MutexLock lock(published_mu_);
     published_.state = state_.state;
     published_.level = state_.level;
-    published_.running_step = queue_.running_step();
-    if (replay_.is_active()) published_.running_step = replay_.running_step();
+    published_.running_step = running_step;
     published_.already_held_steps = state_.already_held_steps;
-    published_.consumer = state_.consumer;
-    if (Outlet* const outlet = state_.outlet.get(); outlet != nullptr) {
-      published_.sink = outlet->parts();
-      published_.workers = outlet->workers();
-      published_.budget = outlet->shared_budget();
+    published_.blockers.swap(blockers);
+    if (outlet != nullptr) {
+      if (published_.workers == nullptr) {
+        published_.consumer = state_.consumer;
+        published_.workers = outlet->workers();
+        published_.budget = outlet->shared_budget();
+      }
+      if (published_.sink != outlet->parts()) {
+        old_sink = std::exchange(published_.sink, outlet->parts());
+      }
       published_.parked_chunks.resize(outlet->shards());
       for (ShardIndex shard = 0; shard < outlet->shards(); ++shard) {
         published_.parked_chunks[shard] =
-            outlet->handoff() == nullptr ? 0 : outlet->handoff()->parked(shard);
-      }
-      if (outlet->handoff() != nullptr) {
-        published_.handoff = outlet->handoff()->counters();
+            handoff == nullptr ? 0 : handoff->parked(shard);
       }
     }
-    published_.blockers = checkpointer_.PendingBlockers();
+    if (handoff != nullptr) published_.handoff = handoff->counters();
   }
   if (std::exchange(state_.changed, false)) announcer_->Changed();
 }

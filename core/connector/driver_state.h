@@ -38,6 +38,10 @@ inline constexpr absl::Duration kReaderCheck = absl::Seconds(1);
 // What a caller is told to wait before it asks for room again.
 inline constexpr absl::Duration kRoomRetryDelay = absl::Milliseconds(100);
 
+// A step with more payload staged than this is not made on the thread of the
+// command that asked for it, which may be one that must not be kept.
+inline constexpr uint64_t kCallersThreadBytes = uint64_t{64} << 10;
+
 // Owner:   the driver; outlives its parts.
 // Threads: confined to the driver's strand, except for what says that it is
 //          thread-safe: `lanes`, `ledger`, `health`, the watches.
@@ -85,6 +89,8 @@ struct DriverState {
   const std::shared_ptr<CountWatch> completed;
   const std::shared_ptr<CountWatch> checkpointed;
 
+  // This run of the driver may be inside the call that gave a command.
+  bool on_callers_thread = false;
   ConnectorState state = ConnectorState::kOpened;
   // Readers stopped for good: Extend is refused.
   bool draining = false;

@@ -140,8 +140,10 @@ class Outlet {
 
   uint32_t shards() const { return static_cast<uint32_t>(workers_->size()); }
   // For snapshots from other threads.
-  std::shared_ptr<InflightBudget> shared_budget() const { return budget_; }
-  std::shared_ptr<SinkParts> parts() const { return parts_; }
+  const std::shared_ptr<InflightBudget>& shared_budget() const {
+    return budget_;
+  }
+  const std::shared_ptr<SinkParts>& parts() const { return parts_; }
   std::shared_ptr<const ShardWorkers> workers() const { return workers_; }
 
  private:

@@ -128,6 +128,10 @@ absl::StatusOr<Work> QueueRunner::AdvanceWaiting() {
   const QueueDecision decision = DecideQueue(terms_, facts);
   switch (decision.kind) {
     case QueueDecision::Kind::kBegin:
+      if (state_.on_callers_thread &&
+          facts.staged.queued.bytes > kCallersThreadBytes) {
+        return Work::kYield;
+      }
       cause_ = decision.cause;
       RETURN_IF_ERROR(StartReading());
       return Work::kAgain;

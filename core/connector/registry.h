@@ -1,19 +1,20 @@
 // Which kinds of source, format and sink exist. Registered explicitly.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <absl/status/statusor.h>
-#include <absl/strings/string_view.h>
 #include "core/contract/component.h"
 #include "core/contract/endpoint.h"
 #include "core/contract/output_target.h"
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
+
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace penstock::core {
 

@@ -4,15 +4,6 @@
 // See design §4 and the proto comments for meaning.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <absl/status/status.h>
-#include <absl/time/time.h>
 #include "core/connector/state_machine.h"
 #include "core/contract/component.h"
 #include "core/contract/ft_model.h"
@@ -24,6 +15,16 @@
 #include "core/record/buffer_size.h"
 #include "core/record/step.h"
 #include "core/record/step_hash.h"
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace penstock::core {
 

@@ -1,11 +1,11 @@
 // The life of a connector: `protocol.md`'s transition table, in one place.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <absl/status/status.h>
 #include <absl/strings/string_view.h>
+
+#include <string>
+#include <vector>
 
 namespace penstock::core {
 

@@ -134,6 +134,9 @@ TEST_F(ClosingTest, StepThatIsBeingHandedOverIsAbandoned) {
   harness.MustExtend();
   Answer<QueueReply> queue;
   harness.connector->Queue(QueueRequest{}, queue.Callback());
+  while (harness.Status().extended_total.records == 0) {
+    ASSERT_TRUE(harness.executor.RunOne());
+  }
   EXPECT_FALSE(queue.came());
   const Answer<DisconnectReply> answer = harness.Disconnect();
   ASSERT_OK(answer.status());

@@ -381,6 +381,11 @@ TEST_F(QueueTest, ImmediateCommandIsServedBetweenTwoBuffers) {
   QueueRequest request;
   request.step = 0;
   harness.connector->Queue(request, queue.Callback());
+  // So much is not handed over on the thread of the command.
+  EXPECT_EQ(harness.Status().extended_total.records, 0u);
+  while (harness.Status().extended_total.records == 0) {
+    ASSERT_TRUE(harness.executor.RunOne());
+  }
   // It yielded: the step is not finished, and yet a command is answered.
   EXPECT_FALSE(queue.came());
   Answer<Nothing> release;

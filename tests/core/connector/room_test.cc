@@ -205,8 +205,10 @@ TEST_F(RoomTest, ReaderStopsWhenItsQueueIsFull) {
 TEST_F(RoomTest, ParkedChunksDoNotHoldBackTheStep) {
   // No task runs: the shard worker takes nothing out of its queue.
   harness_.request.spec.limits.shard_queue_chunks = 1;
-  harness_.request.spec.limits.chunk_bytes = 10 << 10;
-  Append(2);
+  harness_.request.spec.limits.chunk_bytes = 1 << 10;
+  for (int i = 0; i < 2; ++i) {
+    harness_.source.Append(0, {std::string(10 << 10, 'x')});
+  }
   Start();
   Answer<QueueReply> answer;
   harness_.connector->Queue(Request(0, absl::ZeroDuration()),
