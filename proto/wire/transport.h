@@ -5,10 +5,10 @@ namespace penstock::wire {
 
 // The client pings an idle connection this often, and gives it up when no
 // answer comes within the timeout …
-inline constexpr int kKeepaliveTimeMs = 20'000;
+inline constexpr int kKeepaliveTimeMs = 30'000;
 inline constexpr int kKeepaliveTimeoutMs = 10'000;
 // … and the server takes pings that come no faster than this. It pings, too.
-inline constexpr int kPingIntervalMinMs = 10'000;
+inline constexpr int kPingIntervalMinMs = 20'000;
 static_assert(kPingIntervalMinMs < kKeepaliveTimeMs);
 
 // Longest message that either end takes, in bytes; fragments are far below.
