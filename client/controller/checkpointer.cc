@@ -10,9 +10,6 @@ namespace {
 
 // What an answer may take on its way beyond the deadline given to the worker.
 constexpr absl::Duration kAnswerSlack = absl::Seconds(1);
-// After a round that found nothing to do. Whoever still wants one waits for
-// something else, as for the journal: asking again at once would spin.
-constexpr absl::Duration kIdlePause = absl::Milliseconds(10);
 
 }  // namespace
 
@@ -40,7 +37,7 @@ void Checkpointer::SetInterval() {
 void Checkpointer::Want() {
   wanted_ = true;
   if (in_round_ || again_timer_.is_set()) return;
-  BeginRoundAfter(was_idle_ ? kIdlePause : absl::ZeroDuration());
+  BeginRoundAfter(absl::ZeroDuration());
 }
 
 void Checkpointer::BeginRound() {
@@ -118,13 +115,14 @@ void Checkpointer::OnStored(const std::vector<Entry>& taken) {
 
 void Checkpointer::EndRound(bool found_work, bool moved) {
   in_round_ = false;
-  was_idle_ = !found_work;
   if (serving_ && found_work && !moved) wanted_ = true;
   serving_ = false;
   if (moved) backoff_.Reset();
   // Nothing came of it: not at once again.
   if (wanted_) BeginRoundAfter(moved ? absl::ZeroDuration() : backoff_.Next());
-  on_round_();
+  // One that found nothing to do changed nothing: whoever still waits, waits
+  // for something else, as for the journal, and would only ask again.
+  if (found_work) on_round_();
 }
 
 void Checkpointer::BeginRoundAfter(absl::Duration delay) {

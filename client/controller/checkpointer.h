@@ -26,7 +26,8 @@ namespace penstock::client {
 // Bound:   prepare_deadline and a little for each round.
 class Checkpointer {
  public:
-  // `on_round`: a round ended; what waits for checkpoints looks again.
+  // `on_round`: a round with something to do ended; what waits for checkpoints
+  // looks again.
   Checkpointer(ControllerContext& context, StoreCommitter& store,
                absl::AnyInvocable<void()> on_round)
       : context_(context),
@@ -71,8 +72,6 @@ class Checkpointer {
   // Somebody wants a round; the one under way is for somebody.
   bool wanted_ = false;
   bool serving_ = false;
-  // The last round found nothing to do.
-  bool was_idle_ = false;
   bool in_round_ = false;
   // Counts up; late answers name an older one.
   uint64_t round_ = 0;

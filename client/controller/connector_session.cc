@@ -120,7 +120,12 @@ bool ConnectorSession::IsOpen() const {
 
 bool ConnectorSession::IsAtEnd() const {
   return state_ == State::kRunning && now_.at_end && !now_.queue_outstanding &&
-         unjournaled_ == 0;
+         unjournaled_ == 0 && !LacksEndPosition();
+}
+
+bool ConnectorSession::LacksEndPosition() const {
+  return now_.level.has_value() && !journal_.IsCutAtEnd() &&
+         !now_.end_position_asked;
 }
 
 bool ConnectorSession::IsSettled() const {
@@ -161,8 +166,10 @@ void ConnectorSession::SetUserPaused(bool paused) {
 void ConnectorSession::Close(absl::AnyInvocable<void()> done) {
   EndLife();
   state_ = State::kClosed;
+  core::CommandHeader header = Header();
+  header.request_id = context_.NewRequestId();
   worker_.Delete(
-      Header(), {.deadline = context_.options.disconnect_deadline},
+      std::move(header), {.deadline = context_.options.disconnect_deadline},
       context_.tasks.Wrap(
           [done = std::move(done)](
               absl::StatusOr<core::DisconnectReply> /*reply*/) mutable {
@@ -216,38 +223,29 @@ void ConnectorSession::ReserveNumbers() {
   });
 }
 
-bool ConnectorSession::MayQueue() {
+bool ConnectorSession::MayQueue() const {
   if (state_ != State::kRunning || stopping_ || now_.queue_outstanding ||
-      queue_timer_.is_set() ||
+      queue_timer_.is_set() || !numbers_.HasNext() ||
       unjournaled_ >= context_.options.unjournaled_max) {
     return false;
   }
-  if (now_.at_end) {
-    // One question more, if no checkpoint can be taken at the last step.
-    if (!now_.level.has_value() || now_.end_position_asked ||
-        unjournaled_ > 0 || journal_.IsCutAtEnd()) {
-      return false;
-    }
-    now_.end_position_asked = true;
-    now_.checkpoint_requested = true;
-  }
-  if (IsChangingSpec()) {
-    if (unjournaled_ > 0 || IsCleanCut()) return false;
-    now_.checkpoint_requested = true;
-  }
-  if (IsJournalFull()) {
-    if (journal_.cut().has_value()) {
-      host_.WantCheckpoint();
-      return false;
-    }
-    now_.checkpoint_requested = true;
-  }
-  return numbers_.HasNext();
+  if (IsJournalFull() && journal_.cut().has_value()) return false;
+  // With an end in sight only a place to checkpoint at is still asked for.
+  if (!now_.at_end && !IsChangingSpec()) return true;
+  if (unjournaled_ > 0) return false;
+  return now_.at_end ? LacksEndPosition() : !IsCleanCut();
 }
 
 void ConnectorSession::QueueNext() {
-  if (state_ == State::kRunning && !stopping_) ReserveNumbers();
-  if (MayQueue()) SendQueue();
+  if (state_ != State::kRunning || stopping_) return;
+  ReserveNumbers();
+  if (IsJournalFull() && journal_.cut().has_value()) host_.WantCheckpoint();
+  if (!MayQueue()) return;
+  if (now_.at_end || IsChangingSpec() || IsJournalFull()) {
+    now_.checkpoint_requested = true;
+  }
+  now_.end_position_asked = now_.at_end;
+  SendQueue();
 }
 
 void ConnectorSession::SendQueue() {
@@ -291,9 +289,11 @@ void ConnectorSession::OnNoStep(const core::NoStep& no_step) {
       now_.at_end = true;
       break;
     case core::NoStepReason::kPaused:
+      now_.end_position_asked = false;
       delay = user_paused_ ? context_.options.queue_wait : backoff_.Next();
       break;
     case core::NoStepReason::kInterrupted:
+      now_.end_position_asked = false;  // That was no answer.
       // Once is a checkpoint; again and again is a worker that drains.
       if (now_.was_interrupted) delay = backoff_.Next();
       break;

@@ -115,6 +115,7 @@ class ConnectorSession {
   struct Life {
     std::string instance;
     std::optional<core::FtModel> level;
+    std::string delete_request_id;
     std::string open_request_id;
     uint32_t open_attempts = 0;
     core::Step replayed_steps = 0;
@@ -184,7 +185,7 @@ class ConnectorSession {
   void Fail(const absl::Status& status);
   void QueueNext();
   void ReserveNumbers();
-  bool MayQueue();
+  bool MayQueue() const;
   void SendQueue();
   void OnQueued(absl::StatusOr<core::QueueReply> reply);
   void OnNoStep(const core::NoStep& no_step);
@@ -195,7 +196,10 @@ class ConnectorSession {
   void SendCommitCheckpoint();
   void OnCheckpointCommitted(absl::Status status);
   bool IsChangingSpec() const { return spec_bytes_ != configured_.spec_bytes; }
+  // The step everything could be checkpointed at is the newest.
   bool IsCleanCut() const;
+  // The last step is none to checkpoint at, and one more was not asked for.
+  bool LacksEndPosition() const;
   bool IsExactlyOnce() const {
     return now_.level == core::FtModel::kExactlyOnce;
   }

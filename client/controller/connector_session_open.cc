@@ -71,6 +71,7 @@ void ConnectorSession::ReopenIfReady() {
 
 void ConnectorSession::Reserve() {
   state_ = State::kReserving;
+  now_.delete_request_id = context_.NewRequestId();
   StoreTransaction transaction;
   const uint64_t open_number = open_number_ + 1;
   transaction.reserve_writers.push_back({name(), open_number});
@@ -86,7 +87,7 @@ void ConnectorSession::Delete() {
   state_ = State::kDeleting;
   // Without an instance: whatever there is.
   core::CommandHeader header = Header();
-  header.request_id = context_.NewRequestId();
+  header.request_id = now_.delete_request_id;
   worker_.Delete(std::move(header),
                  {.deadline = context_.options.disconnect_deadline},
                  InThisLife(&ConnectorSession::OnDeleted));

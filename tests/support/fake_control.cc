@@ -64,7 +64,16 @@ void FakeControl::LoseReplies(ControlVerb verb, int count) {
 void FakeControl::FailNext(ControlVerb verb, int count, absl::Status status) {
   faults_[verb].push_back({aim_, count, false, std::move(status)});
 }
+void FakeControl::MakeNoStep(NoStepReason reason, int count) {
+  no_step_ = reason;
+  no_steps_ = count;
+}
 void FakeControl::AimAt(std::string connector) { aim_ = std::move(connector); }
+void FakeControl::HealAll() {
+  faults_.clear();
+  no_steps_ = 0;
+  away_ = false;
+}
 void FakeControl::SetAway(bool away) { away_ = away; }
 
 FakeControl::Fault FakeControl::TakeFault(const Call& call) {
@@ -280,8 +289,9 @@ void FakeControl::Open(OpenRequest request, Reply<OpenReply> reply) {
 
 void FakeControl::Delete(CommandHeader header, DisconnectRequest /*request*/,
                          Reply<DisconnectReply> reply) {
+  Call call = CallOf(ControlVerb::kDelete, header);
   Carry<DisconnectReply>(
-      CallOf(ControlVerb::kDelete, header), std::move(reply),
+      std::move(call), std::move(reply),
       [this, header = std::move(header)](Reply<DisconnectReply> answer) {
         if (absl::Status s = CheckFence(header.fence); !s.ok()) {
           return answer(std::move(s));

@@ -108,9 +108,13 @@ class FakeControl final : public Control {
   void LoseReplies(ControlVerb verb, int count);
   // They are not carried out and answer `status`.
   void FailNext(ControlVerb verb, int count, absl::Status status);
-  // Only calls that name this connector are touched by the three above; empty:
+  // The next `count` Queues that would begin a step answer that none was made.
+  void MakeNoStep(NoStepReason reason, int count);
+  // Only calls that name this connector are touched by the first three; empty:
   // all. Set before them.
   void AimAt(std::string connector);
+  // Takes back what is left of all faults.
+  void HealAll();
   // Every call answers UNAVAILABLE until it is back.
   void SetAway(bool away);
   // The process is killed and started again: no connector is left, and what
@@ -159,6 +163,8 @@ class FakeControl final : public Control {
   std::vector<Call> calls_;
   std::map<ControlVerb, std::vector<Fault>> faults_;
   std::string aim_;
+  NoStepReason no_step_ = NoStepReason::kWaitOver;
+  int no_steps_ = 0;
   bool away_ = false;
   // Counts restarts; calls under way know theirs.
   uint64_t generation_ = 0;

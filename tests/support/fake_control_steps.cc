@@ -117,6 +117,10 @@ void FakeControl::DoQueue(const CommandHeader& header,
   if (life.state == ConnectorState::kPaused) {
     return EndQueue(life, NoStepReason::kPaused);
   }
+  if (no_steps_ > 0) {
+    --no_steps_;
+    return EndQueue(life, no_step_);
+  }
   AnswerQueue(life);
   if (!life.running.has_value()) return;
   executor_.ScheduleAfter(

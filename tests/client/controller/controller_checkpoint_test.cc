@@ -107,6 +107,27 @@ TEST_F(ControllerCheckpointTest,
   EXPECT_THAT(Stored().journal, IsEmpty());
 }
 
+TEST_F(ControllerCheckpointTest, AnInterruptedQuestionForTheEndIsAskedAgain) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  AddConnector(10).positions_complete = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().end_of_input; }));
+  worker_.MakeNoStep(core::NoStepReason::kInterrupted, 1);
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_EQ(Stored().position, "{\"at\":10}");
+  EXPECT_THAT(Stored().journal, IsEmpty());
+}
+
+TEST_F(ControllerCheckpointTest, TheEndWaitsForTheNumberOfTheLastQuestion) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  options_.step_block = 1;
+  AddConnector(10).positions_complete = false;
+  Start();
+  store_->SetDelay(absl::Milliseconds(10));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_EQ(Stored().position, "{\"at\":10}");
+}
+
 TEST_F(ControllerCheckpointTest, ALostCommitCheckpointIsSentAgain) {
   AddConnector(20).ends = false;
   Start();

@@ -64,6 +64,26 @@ TEST_F(ControllerEndTest, StopEndsInTimeThoughTheWorkerIsAway) {
   EXPECT_THAT(*end_, IsOk());
 }
 
+TEST_F(ControllerEndTest, StopWaitsForTheJournalWithoutSpinning) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  AddConnector(35).ends = false;
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) == 1; }));
+  store_->Hold(true);
+  ASSERT_TRUE(RunUntil([&] { return Progress().made_steps == 4; }));
+  controller_->Stop();
+  const absl::Time before = executor_.clock().SteadyNow();
+  // One virtual second in which nothing answers: a spin would never end it.
+  EXPECT_LT(executor_.Advance(absl::Seconds(1)), 1000u);
+  EXPECT_EQ(executor_.clock().SteadyNow() - before, absl::Seconds(1));
+  EXPECT_FALSE(end_.has_value());
+  store_->Hold(false);
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(Stored().position, "{\"at\":35}");
+}
+
 TEST_F(ControllerEndTest, StopBeforeAnythingIsOpenEndsAtOnce) {
   AddConnector(35);
   Start();

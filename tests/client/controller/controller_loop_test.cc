@@ -132,6 +132,31 @@ TEST_F(ControllerLoopTest, ReleasesByItselfWhileAQueueWaits) {
   EXPECT_EQ(releases[0].released_steps, 1u);
 }
 
+TEST_F(ControllerLoopTest, ALostReleaseIsSentAgainThoughNothingElseIs) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  options_.queue_wait = absl::Hours(1);
+  AddConnector(10).ends = false;
+  worker_.LoseRequests(ControlVerb::kRelease, 3);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return Outside().rows.size() == 10; }, absl::Seconds(5)));
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kQueue), 2u);
+}
+
+TEST_F(ControllerLoopTest, AnInterruptedQueueIsAskedAgainAtOnceButNotForEver) {
+  AddConnector(10);
+  worker_.MakeNoStep(core::NoStepReason::kInterrupted, 1000);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) == 2; },
+               absl::Milliseconds(1)));
+  RunFor(absl::Seconds(20));
+  EXPECT_LT(worker_.CountOf(ControlVerb::kQueue), 40u);
+  worker_.HealAll();
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+}
+
 TEST_F(ControllerLoopTest, BoundsTheResultsBetweenArrivalAndJournal) {
   options_.unjournaled_max = 3;
   options_.step_block = 1024;

@@ -102,6 +102,24 @@ TEST_F(ControllerRecoveryTest, AResultThatArrivedIsJournaledBeforeTheReopen) {
   ExpectExactlyOnce();
 }
 
+TEST_F(ControllerRecoveryTest, WhatWaitsForTheNextTransactionIsReplayedToo) {
+  options_.step_block = 1024;
+  AddConnector(1000);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) == 1; }));
+  // One result is in the transaction under way, others wait for the next.
+  store_->SetDelay(absl::Milliseconds(300));
+  ASSERT_TRUE(RunUntil([&] { return Progress().made_steps >= 5; }));
+  const core::Step made = Progress().made_steps;
+  worker_.Restart();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kOpen) == 2; }));
+  EXPECT_GE(CallsOf(ControlVerb::kOpen)[1].open->journaled_steps, made);
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+}
+
 TEST_F(ControllerRecoveryTest, EachReasonToReopenLeadsToTheOnePath) {
   for (Reason reason :
        {Reason::INSTANCE_MISMATCH, Reason::NO_SUCH_CONNECTOR,
@@ -206,6 +224,22 @@ TEST_F(ControllerRecoveryTest, AConnectorThatFailsForEverEndsTheController) {
   EXPECT_THAT(*end_, HasReason(Reason::CONNECTOR_FAILED));
   EXPECT_THAT(std::string(end_->message()), HasSubstr("a bad record"));
   EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 6u);
+}
+
+TEST_F(ControllerRecoveryTest, FailuresWithStepsInBetweenDoNotAddUp) {
+  options_.recoveries_max = 2;
+  AddConnector(100);
+  Start();
+  for (int i = 0; i < 6; ++i) {
+    const core::Step made = Progress().made_steps;
+    worker_.FailNext(ControlVerb::kQueue, 1,
+                     MakeError(Reason::CONNECTOR_FAILED, "again"));
+    ASSERT_TRUE(RunUntil([&] { return Progress().made_steps > made; }));
+  }
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_GE(Progress().recoveries, 5u);
+  ExpectExactlyOnce();
 }
 
 TEST_F(ControllerRecoveryTest, AWorkerThatRestartsForEverDoesNotEndIt) {
