@@ -1,0 +1,59 @@
+# The worker as an image: build, test (on demand), slim runtime.
+#
+#   docker build -t penstock .
+#   docker build --target test .          # the quick tests, instead
+#   docker run --read-only --cap-drop ALL -v state:/var/lib/penstock \
+#       -v /srv/data:/data --network host penstock --allow-path /data
+#
+# The worker listens on loopback unless told otherwise: see server/README.md.
+
+FROM debian:12 AS build
+WORKDIR /src
+# By itself, so that an edit of the code does not install again.
+COPY deploy/setup deploy/setup
+RUN deploy/setup/install-deps.sh build \
+ && rm -rf /var/lib/apt/lists/*
+COPY . .
+RUN cmake --preset release -D PENSTOCK_TESTS=OFF \
+ && cmake --build --preset release --target penstock penstock-worker \
+ && mkdir /out \
+ && strip --strip-debug -o /out/penstock build/release/bin/penstock \
+ && strip --strip-debug -o /out/penstock-worker \
+      build/release/bin/penstock-worker
+
+FROM build AS test
+RUN ./test.sh --quick
+
+FROM debian:12-slim AS runtime
+# What the two programs are linked with: tests/lint/image.py compares.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends \
+      libabsl20220623 \
+      libc-ares2 \
+      libc6 \
+      libcivetweb1 \
+      libgcc-s1 \
+      libgrpc++1.51 \
+      libgrpc29 \
+      libprometheus-cpp-core1.0 \
+      libprotobuf32 \
+      libre2-9 \
+      libsimdjson14 \
+      libsqlite3-0 \
+      libssl3 \
+      libstdc++6 \
+      libxxhash0 \
+      libyaml-cpp0.7 \
+      zlib1g \
+ && rm -rf /var/lib/apt/lists/* \
+ && groupadd --gid 10001 penstock \
+ && useradd --uid 10001 --gid penstock --no-create-home \
+      --home-dir /nonexistent --shell /usr/sbin/nologin penstock \
+ && install -d -o penstock -g penstock -m 0750 /var/lib/penstock
+COPY --from=build /out/ /usr/local/bin/
+# By number, so that Kubernetes can see that it is not root.
+USER 10001:10001
+WORKDIR /var/lib/penstock
+# Nothing but this directory, and what sinks are pointed at, is written.
+ENTRYPOINT ["penstock-worker", "--state-dir", "/var/lib/penstock", \
+            "--log-format", "json"]
