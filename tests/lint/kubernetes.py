@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""deploy/kubernetes agrees with itself, with the worker's options and with the
+image. Needs PyYAML (python3-yaml); skipped without it.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import source_tree
+from source_tree import Finding
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+PLACE = "deploy/kubernetes"
+MAIN = "server/main.cc"
+IMAGE = "Dockerfile"
+# A worker goes on committing released steps so long behind its drain.
+DISCONNECT_S = 5
+
+
+def load(root, findings):
+    """{kind: resource} of what kustomization.yaml names."""
+    listed = yaml.safe_load(
+        source_tree.read(root, f"{PLACE}/kustomization.yaml")
+    )["resources"]
+    there = {
+        path.rpartition("/")[2]
+        for path in source_tree.files(root, (".yaml",), (PLACE,))
+    } - {"kustomization.yaml"}
+    for name in sorted(set(listed) ^ there):
+        findings.append(
+            Finding(f"{PLACE}/{name}", 0, "k8s-listed", "listed, and there?")
+        )
+    found = {}
+    for name in sorted(set(listed) & there):
+        for document in yaml.safe_load_all(
+            source_tree.read(root, f"{PLACE}/{name}")
+        ):
+            found[document["kind"]] = document
+    return found
+
+
+def options(root):
+    """The options that the worker knows."""
+    return set(
+        re.findall(
+            r'add_(?:option|flag)\("(--[\w-]+)"', source_tree.read(root, MAIN)
+        )
+    )
+
+
+def entrypoint(root):
+    match = re.search(
+        r"^ENTRYPOINT (\[.*?\])",
+        re.sub(r"\\\n\s*", "", source_tree.read(root, IMAGE)),
+        re.MULTILINE,
+    )
+    return json.loads(match.group(1)) if match else []
+
+
+def value(arguments, option):
+    for position, argument in enumerate(arguments):
+        if argument.startswith(option + "="):
+            return argument.partition("=")[2]
+        if argument == option and position + 1 < len(arguments):
+            return arguments[position + 1]
+    return None
+
+
+def check_workload(root, workload):
+    """(rule, text) of the StatefulSet."""
+    spec = workload["spec"]
+    template = spec["template"]
+    pod = template["spec"]
+    (container,) = pod["containers"]
+    arguments = entrypoint(root)[1:] + container.get("args", [])
+    labels = template["metadata"].get("labels") or {}
+    if not is_part(spec["selector"].get("matchLabels"), labels):
+        yield "k8s-selector", "the selector does not match the pod"
+    known = options(root)
+    for argument in arguments:
+        name = argument.partition("=")[0]
+        if name.startswith("--") and name not in known:
+            yield "k8s-option", f"the worker has no {name}"
+    mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+    for option in ("--state-dir", "--allow-path"):
+        path = value(arguments, option)
+        if path is None or not any(
+            path == mount or path.startswith(mount + "/") for mount in mounts
+        ):
+            yield "k8s-volume", f"{option} {path} is on no volume"
+    claims = {
+        claim["metadata"]["name"]
+        for claim in spec.get("volumeClaimTemplates", ())
+    } | {volume["name"] for volume in pod.get("volumes", ())}
+    for mount in container["volumeMounts"]:
+        if mount["name"] not in claims:
+            yield "k8s-volume", f"nobody gives the volume {mount['name']}"
+    yield from check_grace(pod, container, arguments)
+    yield from check_ports(container, arguments)
+    yield from check_security(pod, container)
+
+
+def check_grace(pod, container, arguments):
+    command = container["lifecycle"]["preStop"]["exec"]["command"]
+    needed = (
+        float(command[-1])
+        + float(value(arguments, "--drain-timeout") or 20)
+        + DISCONNECT_S
+    )
+    if pod.get("terminationGracePeriodSeconds", 30) <= needed:
+        yield "k8s-grace", f"the grace time must be more than {needed:g} s"
+
+
+def check_ports(container, arguments):
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    for name, option in (("grpc", "--listen"), ("admin", "--admin-listen")):
+        address = value(arguments, option) or ""
+        if address.rpartition(":")[2] != str(ports.get(name)):
+            yield "k8s-port", f"port {name} is not that of {option}"
+        if address.startswith("127."):
+            yield "k8s-port", f"{option} is not reached from outside the pod"
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        got = container.get(probe, {}).get("httpGet", {})
+        path = "/readyz" if probe == "readinessProbe" else "/livez"
+        if got.get("port") != "admin" or got.get("path") != path:
+            yield "k8s-probe", f"{probe} asks {path} of port admin"
+
+
+def check_security(pod, container):
+    mine = container.get("securityContext", {})
+    whole = pod.get("securityContext", {})
+    for good, text in (
+        (whole.get("runAsNonRoot") is True, "runAsNonRoot"),
+        (whole.get("runAsUser", 0) != 0, "runAsUser"),
+        (mine.get("readOnlyRootFilesystem") is True, "readOnlyRootFilesystem"),
+        (mine.get("allowPrivilegeEscalation") is False, "no escalation"),
+        (mine.get("capabilities", {}).get("drop") == ["ALL"], "drop ALL"),
+        ("memory" in container.get("resources", {}).get("limits", {}), "memory"),
+    ):
+        if not good:
+            yield "k8s-security", f"missing: {text}"
+
+
+def is_part(selector, labels):
+    """An empty selector would take every pod: it is part of nothing."""
+    return bool(selector) and set(selector.items()) <= set(labels.items())
+
+
+def check_around(found):
+    """What stands around the StatefulSet, and belongs to the same pods."""
+    workload = found["StatefulSet"]
+    template = workload["spec"]["template"]
+    labels = template["metadata"].get("labels") or {}
+    (container,) = template["spec"]["containers"]
+    ports = {port["name"] for port in container["ports"]}
+    service = found.get("Service")
+    if service is None or (
+        service["metadata"]["name"] != workload["spec"]["serviceName"]
+        or service["spec"].get("clusterIP") != "None"
+        or not is_part(service["spec"].get("selector"), labels)
+        or not {p["targetPort"] for p in service["spec"]["ports"]} <= ports
+    ):
+        yield "k8s-service", "one headless Service names the pods"
+    budget = found.get("PodDisruptionBudget", {}).get("spec", {})
+    if not is_part(budget.get("selector", {}).get("matchLabels"), labels):
+        yield "k8s-budget", "a PodDisruptionBudget selects the pods"
+    if "--insecure" in container.get("args", []):
+        policy = found.get("NetworkPolicy", {}).get("spec", {})
+        if not is_part(
+            policy.get("podSelector", {}).get("matchLabels"), labels
+        ) or not all(rule.get("from") for rule in policy.get("ingress", ())):
+            yield "k8s-policy", "--insecure needs a NetworkPolicy"
+
+
+def check(root):
+    findings = []
+    found = load(root, findings)
+    if "StatefulSet" not in found:
+        return findings + [Finding(PLACE, 0, "k8s-workload", "no StatefulSet")]
+    for rule, text in (
+        *check_workload(root, found["StatefulSet"]),
+        *check_around(found),
+    ):
+        findings.append(Finding(PLACE, 0, rule, text))
+    return findings
+
+
+class KubernetesTest(source_tree.LintTestCase):
+    """Begins with the files of this tree, and breaks one thing at a time."""
+
+    def setUp(self):
+        super().setUp()
+        tree = pathlib.Path(__file__).resolve().parents[2]
+        for path in (
+            *source_tree.files(tree, (".yaml",), (PLACE,)),
+            MAIN,
+            IMAGE,
+        ):
+            self.write(path, source_tree.read(tree, path))
+
+    def change(self, name, old, new):
+        text = source_tree.read(self.root, f"{PLACE}/{name}")
+        self.assertIn(old, text)
+        self.write(f"{PLACE}/{name}", text.replace(old, new))
+
+    def test_each_break_is_found(self):
+        for name, old, new, rule in (
+            ("statefulset.yaml", "drain-timeout=40", "drain-timeout=50",
+             "k8s-grace"),
+            ("statefulset.yaml", "--allow-path", "--allowed-path",
+             "k8s-option"),
+            ("statefulset.yaml", "mountPath: /data", "mountPath: /files",
+             "k8s-volume"),
+            ("statefulset.yaml", "0.0.0.0:7070", "0.0.0.0:7077", "k8s-port"),
+            ("statefulset.yaml", "/readyz", "/ready", "k8s-probe"),
+            ("statefulset.yaml", "drop: [ALL]", "drop: [CHOWN]",
+             "k8s-security"),
+            ("statefulset.yaml", "runAsNonRoot: true", "runAsNonRoot: false",
+             "k8s-security"),
+            ("service.yaml", "clusterIP: None", "clusterIP: ''",
+             "k8s-service"),
+            ("service.yaml", "targetPort: grpc", "targetPort: rpc",
+             "k8s-service"),
+            ("poddisruptionbudget.yaml", "component: worker",
+             "component: other", "k8s-budget"),
+            ("networkpolicy.yaml", "component: worker", "component: other",
+             "k8s-policy"),
+            ("kustomization.yaml", "  - networkpolicy.yaml\n", "",
+             "k8s-listed"),
+        ):
+            with self.subTest(old=old):
+                self.setUp()
+                self.assertEqual([], self.rules(check))
+                self.change(name, old, new)
+                self.assertIn(rule, self.rules(check))
+
+
+def skip(root):
+    if yaml is None:
+        return "no PyYAML here: apt-get install python3-yaml"
+    return None if (root / PLACE).exists() else f"no {PLACE} yet"
+
+
+if __name__ == "__main__":
+    if yaml is None:
+        print(f"SKIPPED: {skip(None)}")
+        sys.exit(source_tree.SKIPPED)
+    source_tree.run(check, __doc__, skip)
