@@ -316,6 +316,9 @@ void Driver::Fail(const absl::Status& cause) {
   HearSink();
   if (state_.state == ConnectorState::kFailed ||
       state_.state == ConnectorState::kClosed) {
+    // What still went on may have come to its end, too.
+    queue_.Fail(cause);
+    replay_.Fail(cause);
     return;
   }
   const bool was_running = state_.state == ConnectorState::kRunning;

@@ -172,6 +172,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   bool stalled_ = false;
   absl::Time alarm_at_ = absl::InfiniteFuture();
   Strand::TimerId alarm_ = Strand::TimerId::kNone;
+  uint64_t alarm_number_ = 0;
 
   mutable Mutex published_mu_;
   Published published_ ABSL_GUARDED_BY(published_mu_);

@@ -271,13 +271,17 @@ void Driver::SetAlarm() {
   alarm_ = Strand::TimerId::kNone;
   if (earliest == absl::InfiniteFuture()) return;
   alarm_at_ = earliest;
-  alarm_ = strand_->PostAfter(
-      earliest - state_.clock.SteadyNow(), [weak = weak_from_this()] {
-        const std::shared_ptr<Driver> driver = weak.lock();
-        if (driver == nullptr) return;
-        driver->alarm_ = Strand::TimerId::kNone;
-        driver->Drive();
-      });
+  alarm_ =
+      strand_->PostAfter(earliest - state_.clock.SteadyNow(),
+                         [weak = weak_from_this(), number = ++alarm_number_] {
+                           const std::shared_ptr<Driver> driver = weak.lock();
+                           if (driver == nullptr) return;
+                           // It may have come too late to be cancelled.
+                           if (number == driver->alarm_number_) {
+                             driver->alarm_ = Strand::TimerId::kNone;
+                           }
+                           driver->Drive();
+                         });
 }
 
 void Driver::Publish() {

@@ -223,7 +223,7 @@ absl::StatusOr<Work> QueueRunner::AdvanceReading() {
     return Work::kAgain;
   }
   if (failure_.has_value()) {
-    ReplyError(*failure_);
+    ReplyError(absl::Status(*failure_));
     return Work::kAgain;
   }
   if (flushed.stopped_by_budget) {
@@ -329,11 +329,10 @@ absl::StatusOr<Work> QueueRunner::AdvancePushing() {
 
 void QueueRunner::Fail(const absl::Status& cause) {
   if (!is_active()) return;
-  if (flushed_.has_value() || runner_.is_running()) {
-    failure_ = FailedBecause(cause);
-    return;
-  }
-  ReplyError(FailedBecause(cause));
+  // The first cause is what it is told.
+  if (!failure_.has_value()) failure_ = FailedBecause(cause);
+  if (flushed_.has_value() || runner_.is_running()) return;
+  ReplyError(absl::Status(*failure_));
 }
 
 void QueueRunner::Close() {

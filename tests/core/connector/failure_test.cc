@@ -172,6 +172,35 @@ TEST_F(FailureTest, OneBrokenShardDoesNotKeepTheOtherFromCommitting) {
   EXPECT_EQ(harness_.connector->completed()->value(), 0u);
 }
 
+TEST_F(FailureTest, ShardThatBreaksAmidAStepLeavesNobodyWaiting) {
+  FakeSource::Options options;
+  options.records_per_buffer = 1;
+  Harness harness(options);
+  harness.MustOpen();
+  harness.MustExtend();
+  harness.source.AppendNumbered("k", 30);
+  harness.MustQueue(0);
+  for (int i = 0; i < 4; ++i) {
+    harness.source.Append(0, {std::string(2 << 20, 'x')});
+  }
+  Answer<QueueReply> queue;
+  QueueRequest request;
+  request.step = 1;
+  request.previous_steps = 1;
+  harness.connector->Queue(request, queue.Callback());
+  while (harness.Status().extended_total.records == 30) {
+    ASSERT_TRUE(harness.executor.RunOne());
+  }
+  harness.database.Fence(harness.table(), {.epoch = 9, .open_number = 9});
+  EXPECT_OK(harness.Release(1).status());
+  EXPECT_TRUE(queue.came());
+  EXPECT_EQ(harness.state(), ConnectorState::kFailed);
+  EXPECT_THAT(harness.Lines(), IsEmpty());
+  if (!queue.status().ok()) {
+    EXPECT_THAT(queue.status(), HasReason(Reason::WRITER_FENCED));
+  }
+}
+
 TEST_F(FailureTest, RetryingShardIsDegradedWithItsNextAttempt) {
   Start();
   MakeStep(0);
