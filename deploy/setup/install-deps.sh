@@ -46,6 +46,7 @@ test_packages=(
   clang-format-14
   clang-tidy-14
   libclang-rt-14-dev
+  python3-yaml
 )
 
 wanted=("${build_packages[@]}")

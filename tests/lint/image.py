@@ -62,21 +62,28 @@ def packages_of(program):
     linked = subprocess.run(
         ["ldd", program], capture_output=True, text=True, check=True
     ).stdout
-    found = set()
-    for path in re.findall(r"=> (/\S+)", linked):
-        # Debian's merged /usr: the owner may know either name.
-        for name in (path, "/usr" + path, os.path.realpath(path)):
-            owner = subprocess.run(
-                ["dpkg-query", "-S", name],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if owner.returncode == 0:
-                found.add(owner.stdout.split(":")[0])
-                break
-        else:
-            found.add(path)
+    # Debian's merged /usr: the owner may know a file by either name.
+    names = {
+        path: {path, "/usr" + path, os.path.realpath(path)}
+        for path in re.findall(r"=> (/\S+)", linked)
+    }
+    # One question for all: each takes long. Fails if it knows not every name.
+    answers = subprocess.run(
+        ["dpkg-query", "-S", *sorted(set().union(*names.values()))],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    owners = {
+        path: owner.split(":")[0]
+        for owner, _, path in (
+            line.partition(": ") for line in answers.split("\n")
+        )
+    }
+    found = {
+        next((owners[name] for name in known if name in owners), path)
+        for path, known in names.items()
+    }
     return {name for name in found if not name.startswith(SANITIZERS)}
 
 
