@@ -42,7 +42,7 @@
 
 # While parts are still being written: a missing source or dependency is a
 # warning and left out, so that one part does not block the others.
-option(PENSTOCK_LENIENT "Warn of missing sources and targets" ON)
+option(PENSTOCK_LENIENT "Warn of missing sources and targets" OFF)
 
 function(_penstock_keep_existing out)
   set(kept)
@@ -90,6 +90,14 @@ set(PENSTOCK_PCH_grpc ${PENSTOCK_PCH_core} <grpcpp/grpcpp.h>)
 set(PENSTOCK_PCH_test ${PENSTOCK_PCH_core} <gmock/gmock.h> <gtest/gtest.h>)
 set(PENSTOCK_PCH_grpc_test ${PENSTOCK_PCH_test} <grpcpp/grpcpp.h>)
 
+# Compiling tests is most of a build, and only what they call need be fast. A
+# precompiled header and its users need the same flags.
+option(PENSTOCK_PLAIN_TESTS "Compile tests without optimisation" OFF)
+add_library(penstock_test_flags INTERFACE)
+if(PENSTOCK_PLAIN_TESTS)
+  target_compile_options(penstock_test_flags INTERFACE -O0)
+endif()
+
 # Declares the holder of one precompiled header.
 function(_penstock_add_pch kind)
   set(name penstock_pch_${kind})
@@ -115,9 +123,10 @@ if(NOT PENSTOCK_CORE_ONLY)
   _penstock_add_pch(grpc ${_penstock_absl} gRPC::grpc++)
 endif()
 if(PENSTOCK_TESTS)
-  _penstock_add_pch(test ${_penstock_absl} GTest::gmock)
+  _penstock_add_pch(test ${_penstock_absl} GTest::gmock penstock_test_flags)
   if(NOT PENSTOCK_CORE_ONLY)
-    _penstock_add_pch(grpc_test ${_penstock_absl} GTest::gmock gRPC::grpc++)
+    _penstock_add_pch(grpc_test ${_penstock_absl} GTest::gmock gRPC::grpc++
+                      penstock_test_flags)
   endif()
 endif()
 
@@ -228,6 +237,7 @@ function(penstock_test name)
   if(NOT made)
     return()
   endif()
+  target_link_libraries(${name} PRIVATE penstock_test_flags)
   set(properties LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
   if(arg_RUN_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
