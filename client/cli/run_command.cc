@@ -31,7 +31,7 @@ namespace penstock::client {
 namespace {
 
 // How often the command looks at signals, its worker and its progress.
-constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 100'000'000};
+constexpr absl::Duration kTick = absl::Milliseconds(100);
 
 // Everything a run owns, in the order in which it is built.
 class Run {
@@ -49,8 +49,8 @@ class Run {
   absl::Status ConnectWorkers();
   ControllerOptions MakeOptions();
   absl::Status SetCrashPoint();
-  // Waits one tick; true when a signal came.
-  bool WaitForSignal();
+  // True when a signal came since the last call.
+  static bool TakeSignal();
 
   const RunOptions options_;
   core::Random random_;
@@ -139,12 +139,13 @@ absl::Status Run::Build() {
   return SetCrashPoint();
 }
 
-bool Run::WaitForSignal() {
+bool Run::TakeSignal() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
-  return sigtimedwait(&signals, nullptr, &kTick) > 0;
+  const timespec no_wait{};
+  return sigtimedwait(&signals, nullptr, &no_wait) > 0;
 }
 
 CliExit Run::Drive() {
@@ -153,8 +154,9 @@ CliExit Run::Drive() {
                           clock.SteadyNow());
   controller_->Start();
   bool stopping = false;
-  while (!ended_.HasBeenNotified()) {
-    if (WaitForSignal()) {
+  // Ends at once when the controller does, not with the tick.
+  while (!ended_.WaitForNotificationWithTimeout(kTick)) {
+    if (TakeSignal()) {
       if (stopping) return CliExit::kInterrupted;
       stopping = true;
       std::cerr << "\nstopping: checkpointing what is done (once more to end "
@@ -183,7 +185,7 @@ CliExit Run::Drive() {
 }  // namespace
 
 CliExit RunPipeline(const RunOptions& options) {
-  // Before any thread is made, so that only WaitForSignal takes them.
+  // Before any thread is made, so that only TakeSignal takes them.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
