@@ -1,6 +1,7 @@
 // penstock-worker: reads options, starts a worker, forwards signals.
 #include "core/base/environment.h"
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "server/app.h"
 #include "server/options.h"
 
@@ -86,6 +87,7 @@ void InterruptOnSignal(int /*signal*/) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  penstock::core::UseOneMallocArena();
   CLI::App cli("penstock-worker hosts connectors, commanded over gRPC.");
   cli.footer(kFooter);
   cli.set_version_flag("--version", penstock::server::kVersion);

@@ -9,6 +9,7 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
 
+#include <malloc.h>
 #include <unistd.h>
 #include <algorithm>
 #include <string>
@@ -100,6 +101,13 @@ absl::StatusOr<uint64_t> ResidentBytes(FileSystem& fs) {
         absl::StrCat("read /proc/self/statm: unexpected text '", text, "'"));
   }
   return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void UseOneMallocArena() {
+#ifdef M_ARENA_MAX
+  // Fails only for values out of range.
+  (void)mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 }  // namespace penstock::core

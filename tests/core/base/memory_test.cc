@@ -1,11 +1,18 @@
 #include "core/base/memory.h"
 
+#include "core/base/thread.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/status_matchers.h"
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
 #include <unistd.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stop_token>
 
 namespace penstock::core {
 namespace {
@@ -85,6 +92,33 @@ TEST(ResidentBytesTest, RealProcessIsBetweenAMegabyteAndTheMachine) {
   ASSERT_OK_AND_ASSIGN(const uint64_t bytes, ResidentBytes(PosixFileSystem()));
   EXPECT_GT(bytes, uint64_t{1} << 20);
   EXPECT_LT(bytes, PhysicalMemoryBytes());
+}
+
+// The heaps of glibc, as malloc_info lists them.
+int CountArenas() {
+  char* text = nullptr;
+  size_t size = 0;
+  FILE* const out = open_memstream(&text, &size);
+  malloc_info(0, out);
+  std::fclose(out);
+  int count = 0;
+  for (const char* at = text; (at = std::strstr(at, "<heap nr=")); ++at) {
+    ++count;
+  }
+  std::free(text);
+  return count;
+}
+
+TEST(UseOneMallocArenaTest, ThreadsMakeNoArenaOfTheirOwn) {
+  UseOneMallocArena();
+  const int before = CountArenas();
+  for (int i = 0; i < 3; ++i) {
+    Thread thread("allocates", [](const std::stop_token&) {
+      const auto bytes = std::make_unique_for_overwrite<char[]>(10'000);
+      EXPECT_NE(bytes, nullptr);
+    });
+  }
+  EXPECT_EQ(CountArenas(), before);
 }
 
 }  // namespace
