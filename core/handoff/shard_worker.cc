@@ -85,11 +85,9 @@ class StrandShardWorker final
   void Stop(absl::Duration deadline, StopDone done) override {
     // Counted from this call, however long the strand is busy.
     const absl::Time at = Now() + deadline;
-    // Holds this until it is stopped, so that `done` is called.
-    strand_.Post(
-        [self = shared_from_this(), at, done = std::move(done)]() mutable {
-          self->BeginStop(at, std::move(done));
-        });
+    Post([at, done = std::move(done)](StrandShardWorker& worker) mutable {
+      worker.BeginStop(at, std::move(done));
+    });
   }
 
   ShardSnapshot Snapshot() const override {
@@ -116,25 +114,32 @@ class StrandShardWorker final
 
   absl::Time Now() const { return strand_.executor().clock().SteadyNow(); }
 
+  // A task of the strand, which holds this weakly: the strand is a part of
+  // this, and would otherwise keep it for ever once its executor is gone.
+  template <typename Task>
+  Strand::Task Weakly(Task task) {
+    return [weak = weak_from_this(), task = std::move(task)]() mutable {
+      if (const auto self = weak.lock()) task(*self);
+    };
+  }
   template <typename Task>
   void Post(Task task) {
-    strand_.Post([weak = weak_from_this(), task = std::move(task)]() mutable {
-      if (const auto self = weak.lock()) task(*self);
-    });
+    strand_.Post(Weakly(std::move(task)));
   }
-
+  template <typename Task>
+  void Dispatch(Task task) {
+    strand_.Dispatch(Weakly(std::move(task)));
+  }
   template <typename Task>
   Strand::TimerId PostAfter(absl::Duration delay, Task task) {
-    return strand_.PostAfter(
-        delay, [weak = weak_from_this(), task = std::move(task)]() mutable {
-          if (const auto self = weak.lock()) task(*self);
-        });
+    return strand_.PostAfter(delay, Weakly(std::move(task)));
   }
 
   // --- Receiving and choosing.
 
   void Pump() {
-    if (!started_) return;
+    // Once stopped, everything that is referred to may be gone.
+    if (!started_ || state_ == State::kStopped) return;
     Receive();
     if (state_ == State::kIdle) StartNext();
     UpdateSnapshot();
@@ -254,10 +259,10 @@ class StrandShardWorker final
         [weak = weak_from_this(), phase, attempt = attempt_] {
           const auto self = weak.lock();
           if (self == nullptr) return;
-          self->strand_.Dispatch([self, phase, attempt] {
+          self->Dispatch([phase, attempt](StrandShardWorker& worker) {
             // Stop's deadline may have passed in between.
-            if (self->state_ == State::kStopped) return;
-            if (self->attempt_ == attempt) (self.get()->*phase)();
+            if (worker.state_ == State::kStopped) return;
+            if (worker.attempt_ == attempt) (worker.*phase)();
           });
         });
   }
@@ -389,10 +394,9 @@ class StrandShardWorker final
       Finish();
       return;
     }
-    stop_timer_ =
-        strand_.PostAfter(deadline - Now(), [self = shared_from_this()] {
-          if (self->state_ != State::kStopped) self->Finish();
-        });
+    stop_timer_ = PostAfter(deadline - Now(), [](StrandShardWorker& worker) {
+      if (worker.state_ != State::kStopped) worker.Finish();
+    });
     if (state_ == State::kBackoff) {
       // No time to wait for.
       CancelTimer(retry_timer_);

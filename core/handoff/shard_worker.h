@@ -97,8 +97,9 @@ struct ShardSnapshot {
 // is already at the end of that range knows that it was its own write, because
 // nobody else passes its fence (OutputEndpoint).
 //
-// Owner:     the connector. Its tasks hold it weakly: dropping it without Stop
-//            ends it after the call that is running.
+// Owner:     the connector, until Stop's callback. Its tasks hold it weakly:
+//            dropped earlier it ends after the call that is running, and the
+//            callbacks it was given are then destroyed without being called.
 // Threads:   thread-safe.
 // Lifecycle: Start, …, Stop (its callback ends it). Nothing is written after
 //            Stop's callback, and a batch then unfinished is abandoned: the

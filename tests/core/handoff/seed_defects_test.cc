@@ -138,6 +138,16 @@ TEST(SeedDefectsTest, NothingRevivesAPoisonedStage) {
   EXPECT_EQ(h.acks->Of(8), AckStatus::kFailed);
 }
 
+TEST(SeedDefectsTest, TheFirstCauseOfAFatalStays) {
+  HandoffHarness h(Tight(FtModel::kExactlyOnce));
+  h.RunStep(7, {"a", "b"});
+  h.RunStep(8, {"BROKEN"});
+  h.queues.CloseAll();
+  EXPECT_EQ(h->Relieve(), Flow::kFatal);
+  EXPECT_EQ(h->parked(0), 0u);
+  EXPECT_THAT(h->fatal(), HasReason(Reason::INTERNAL));
+}
+
 // The seed swallowed these without counting them.
 TEST(SeedDefectsTest, RecordsAfterAFatalAreCounted) {
   HandoffHarness h({.config = Config(FtModel::kExactlyOnce, 1)});

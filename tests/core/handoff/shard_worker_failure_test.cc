@@ -423,6 +423,23 @@ TEST_F(ShardWorkerFailureTest, StopCancelsLifts) {
   EXPECT_TRUE(report->has_value());
 }
 
+TEST_F(ShardWorkerFailureTest, AShardThatBreaksWhileItStopsIsDone) {
+  Start({.target = {.separate_committer = true}});
+  process_->target.HoldAnswers();
+  SendStep(0, {"a"});
+  database_.FailNext(Operation::kCommit,
+                     MakeError(Reason::WRITER_FENCED, "newer"));
+  Release(1);
+  const auto report = Stop(absl::Hours(1));
+  executor_.RunUntilIdle();
+  EXPECT_FALSE(report->has_value());
+  process_->target.AnswerAll();
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(report->has_value());
+  EXPECT_THAT((*report)->unconfirmed, ElementsAre(0));
+  EXPECT_THAT(process_->observer.fatal, SizeIs(1));
+}
+
 // The StepEnd of a released step was parked when Stop began.
 TEST_F(ShardWorkerFailureTest, AReleasedStepMayEndWhileTheShardStops) {
   Start();
@@ -438,15 +455,46 @@ TEST_F(ShardWorkerFailureTest, AReleasedStepMayEndWhileTheShardStops) {
   EXPECT_THAT((*report)->unconfirmed, IsEmpty());
 }
 
-TEST_F(ShardWorkerFailureTest, StopIsAnsweredAlsoIfTheOwnerIsGone) {
+// What Stop's callback keeps alive may go with it, though the worker stays.
+TEST_F(ShardWorkerFailureTest, NothingIsTouchedAfterStopsCallback) {
+  Start();
+  const std::shared_ptr<ShardWorker> worker = process_->worker;
+  SendStep(0, {"a"});
+  bool stopped = false;
+  worker->Stop(absl::ZeroDuration(),
+               [&stopped, parts = std::move(process_)](
+                   const ShardStopReport& /*report*/) { stopped = true; });
+  worker->SetReleased(1);
+  worker->Lift(1, [](const absl::Status& status) {
+    EXPECT_THAT(status, HasReason(Reason::CANCELLED));
+  });
+  executor_.RunUntilIdle();
+  EXPECT_TRUE(stopped);
+  worker->SetReleased(2);
+  executor_.RunUntilIdle();
+  EXPECT_EQ(AckOf(0), AckStatus::kFailed);
+}
+
+TEST_F(ShardWorkerFailureTest, WhatStopsCallbackHoldsOutlivesTheRunningCall) {
   Start();
   SendStep(0, {"a"});
   process_->worker->SetReleased(1);
-  const auto report = Stop(absl::Seconds(5));
-  process_->worker.reset();
+  std::weak_ptr<int> held;
+  database_.SetHook([&](const FakeDatabase::Call& call)
+                        -> std::optional<FakeDatabase::Fault> {
+    if (call.operation != Operation::kPush) return std::nullopt;
+    auto parts = std::make_shared<int>(0);
+    held = parts;
+    process_->worker->Stop(absl::ZeroDuration(),
+                           [parts](const ShardStopReport& /*report*/) {});
+    parts.reset();
+    process_->worker.reset();
+    EXPECT_FALSE(held.expired()) << "this call is still running";
+    return std::nullopt;
+  });
   executor_.RunUntilIdle();
-  ASSERT_TRUE(report->has_value());
-  EXPECT_THAT(Lines(), ElementsAre("a"));
+  EXPECT_TRUE(held.expired());
+  EXPECT_THAT(Lines(), IsEmpty());
 }
 
 TEST_F(ShardWorkerFailureTest, DroppingItWithoutStopEndsIt) {

@@ -266,6 +266,20 @@ TEST_F(ShardWorkerTest, LiftWaitsForWhatIsHeldBelow) {
   EXPECT_EQ(Ranges(), "[0,1)");
 }
 
+TEST_F(ShardWorkerTest, LiftWaitsForAStepThatHasNotEnded) {
+  Start();
+  SendChunk(0, "a");
+  Release(1);
+  const auto lifted = Lift(1);
+  executor_.RunUntilIdle();
+  EXPECT_FALSE(lifted->has_value());
+  EXPECT_EQ(Ranges(), "");
+  SendEnd(0);
+  executor_.RunUntilIdle();
+  EXPECT_EQ(*lifted, absl::OkStatus());
+  EXPECT_THAT(Lines(), ElementsAre("a"));
+}
+
 TEST_F(ShardWorkerTest, LiftPassesStepsThatAreHeldAbove) {
   Start();
   SendStep(0, {});
