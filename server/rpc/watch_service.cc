@@ -95,8 +95,9 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
       this->Finish(wire::StatusToGrpc(watcher.status()));
       return;
     }
-    watcher_ = *std::move(watcher);
-    strand_->Post([this] {
+    // It may wake the strand before this constructor is through.
+    strand_->Post([this, watcher = *std::move(watcher)]() mutable {
+      watcher_ = std::move(watcher);
       Note();
       Pump();
     });
@@ -126,7 +127,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
 
  private:
   void Pump() {
-    if (finished_ || writing_) return;
+    if (watcher_ == nullptr || finished_ || writing_) return;
     while (responses_.empty()) {
       std::vector<v1::WatchEvent> events = watcher_->Take();
       if (events.empty()) break;
@@ -166,8 +167,8 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
   WatchHub& hub_;
   // Shared by: this reactor and the watcher's wake.
   const std::shared_ptr<core::Strand> strand_;
+  // Confined to the strand, whose tasks are over when OnDone looks.
   std::shared_ptr<Watcher> watcher_;
-  // Confined to the strand.
   std::deque<Response> responses_;
   bool writing_ = false;
   bool wrote_ = true;
