@@ -10,6 +10,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/thread_pool_executor.h"
 #include "core/connector/registry.h"
+#include "proto/wire/transport.h"
 #include "server/admin/connector_metrics.h"
 #include "server/admin/http_server.h"
 #include "server/builtin.h"
@@ -34,11 +35,6 @@
 
 namespace penstock::server {
 namespace {
-
-// Every message is well below this (rule 9).
-constexpr int kMessageBytesMax = 4 << 20;
-// Pairs with the client's keepalive of 30 s (rule 17).
-constexpr int kKeepalivePermitMs = 20'000;
 
 int DriverThreads(const WorkerOptions& options) {
   return options.driver_threads > 0 ? options.driver_threads
@@ -109,7 +105,8 @@ class WorkerApp final : public App {
   }
 
   bool Drain() override {
-    LOG(INFO).With("deadline_s", absl::ToDoubleSeconds(options_.drain_timeout))
+    LOG(INFO).With("deadline_ms",
+                   absl::ToInt64Milliseconds(options_.drain_timeout))
         << "draining";
     health()->SetServingStatus(false);
     core::Notification drained;
@@ -148,11 +145,17 @@ class WorkerApp final : public App {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
-    builder.SetMaxReceiveMessageSize(kMessageBytesMax);
+    builder.SetMaxReceiveMessageSize(wire::kMessageBytesMax);
     builder.AddChannelArgument(
         GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-        kKeepalivePermitMs);
+        wire::kPingIntervalMinMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                               wire::kKeepaliveTimeMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                               wire::kKeepaliveTimeoutMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE,
+                               wire::kMetadataBytesMax);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(),
                              &port_);

@@ -37,6 +37,8 @@ void AddRun(CLI::App& cli, CommandLine& options) {
   run->add_option("--worker-state-dir", options.run.worker_state_dir,
                   "Where the local worker keeps its fence (default: beside "
                   "the store)");
+  run->add_flag("--insecure", options.run.insecure,
+                "Plaintext to workers on other hosts");
   run->add_option("--crash-at", options.run.crash_at,
                   "For fault tests: POINT:N, for example after_journal:3");
   run->add_option("--crash-how", options.run.crash_how, "kill or stop")

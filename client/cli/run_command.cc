@@ -80,8 +80,10 @@ absl::Status Run::ConnectWorkers() {
                      LocalWorker::Start(options_.worker_program, state_dir));
     targets.push_back(local_worker_->target());
   }
+  ClientOptions client_options;
+  client_options.channel.insecure = options_.insecure;
   for (const std::string& target : targets) {
-    ASSIGN_OR_RETURN(auto client, Client::Connect(target));
+    ASSIGN_OR_RETURN(auto client, Client::Connect(target, client_options));
     clients_.push_back(std::move(client));
   }
   return absl::OkStatus();

@@ -16,6 +16,8 @@ struct RunOptions {
   std::string worker_program;
   // Where the local worker keeps its fence; empty: beside the store.
   std::string worker_state_dir;
+  // Plaintext to workers on other hosts.
+  bool insecure = false;
   // For fault tests: `after_journal:3` kills this process with SIGKILL when
   // that point is reached for the third time. Empty: never.
   std::string crash_at;
