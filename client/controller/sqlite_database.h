@@ -77,7 +77,7 @@ class SqliteDatabase {
     bool create = false;
     absl::Duration busy_timeout = absl::Seconds(5);
     // Name of the SQLite file layer; empty: the default one. For tests.
-    std::string vfs;
+    std::string vfs = {};
   };
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(
       const std::string& path, const Options& options);

@@ -35,8 +35,7 @@ absl::Status Damaged(const std::string& path, absl::string_view what) {
       absl::StrCat("opening the store ", path, ": ", what,
                    "; it is not used, so that nothing is lost or doubled: "
                    "restore it from a backup, or move it away together with "
-                   "its -wal file and start anew with "
-                   "`--adopt-target append`"),
+                   "its -wal file and start anew into an empty target"),
       {{"path", path}});
 }
 

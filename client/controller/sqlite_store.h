@@ -19,11 +19,11 @@ struct SqliteStoreOptions {
   // run.
   bool create_if_missing = false;
   // Of a store that is made; empty: drawn at random.
-  std::string incarnation;
+  std::string incarnation = {};
   // How long another process's transaction is waited for before UNAVAILABLE.
   absl::Duration busy_timeout = absl::Seconds(5);
   // Name of the SQLite file layer; empty: the default. For tests.
-  std::string vfs;
+  std::string vfs = {};
 };
 
 // Opens the store at `path`, which several processes may have open: only the
