@@ -94,7 +94,9 @@ class WorkerApp final : public App {
         std::make_unique<ControlService>(*dispatcher_, positions_);
     watch_service_ = std::make_unique<WatchService>(*hub_, drivers_);
     RETURN_IF_ERROR(Serve());
-    if (!options_.admin_listen.empty()) RETURN_IF_ERROR(ServeAdmin());
+    if (!options_.admin_listen.empty()) {
+      RETURN_IF_ERROR(ServeAdmin());
+    }
     LOG(INFO)
             .With("listen", options_.listen)
             .With("port", port_)
