@@ -1,0 +1,57 @@
+// A whole worker in this process, with a client of it.
+#pragma once
+
+#include "client/client.h"
+#include "server/app.h"
+#include "server/options.h"
+#include "tests/support/temp_dir.h"
+
+#include <absl/strings/string_view.h>
+
+#include <memory>
+#include <string>
+
+namespace penstock {
+
+// Listens on a Unix socket in a directory of its own, where its state is too.
+// Owner: a test. Threads: confined to the test's.
+class RealWorker {
+ public:
+  struct Options {
+    // Metrics and probes on a port that the system chooses. To stop them takes
+    // the HTTP library two seconds.
+    bool admin = false;
+  };
+  explicit RealWorker(Options options);
+  RealWorker() : RealWorker(Options()) {}
+
+  // Ends it as a crash would and starts it on the same state.
+  void Restart();
+  // The same state on a TCP port of loopback.
+  void RestartOnLoopback();
+  server::App& app() { return *app_; }
+  client::Client& client() { return *client_; }
+  core::Control& control() { return client_->control(); }
+  const std::string& target() const { return target_; }
+  const core::TempDir& directory() const { return directory_; }
+
+  // Writes `text` to the file `name` and returns its path.
+  std::string Write(absl::string_view name, absl::string_view text);
+  // What GET `path` answers on the admin port: status line, head and body.
+  // Requires: `admin`.
+  std::string Scrape(absl::string_view path);
+
+ private:
+  void Start(const std::string& listen);
+
+  const Options options_;
+  const core::TempDir directory_;
+  std::string target_;
+  std::unique_ptr<server::App> app_;
+  std::unique_ptr<client::Client> client_;
+};
+
+// `count` lines "<prefix><number>".
+std::string Lines(absl::string_view prefix, int count);
+
+}  // namespace penstock
