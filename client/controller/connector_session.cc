@@ -425,12 +425,14 @@ void ConnectorSession::OnPrepared(
         absl::StrCat("not ready for a checkpoint: ", reply->blockers[0].text);
   }
   done(reply.ok() && reply->ready);
-  if (context_.tasks.closed() || reply.ok()) return;
+  if (context_.tasks.closed()) return;
   // The next round asks again.
-  if (Judge(reply.status()) == Verdict::kAskAgain ||
+  if (reply.ok() || Judge(reply.status()) == Verdict::kAskAgain ||
       Judge(reply.status()) == Verdict::kAskLater) {
-    progress_.last_error = reply.status().ToString();
-    return;
+    if (!reply.ok()) progress_.last_error = reply.status().ToString();
+    // A round that gave up waiting takes no note of the answer, and while it
+    // was awaited none could be planned: whoever wants one must want it again.
+    return host_.OnProgress(*this);
   }
   OnError(reply.status(), commit_timer_, [] {});
 }
