@@ -29,16 +29,4 @@ bool KeyPath::UnescapedIs(absl::string_view raw, absl::string_view name) {
   return HasBackslash(raw) && JsonUnescape(raw) == name;
 }
 
-KeyToken KeyToken::Of(absl::string_view scalar, uint32_t begin) {
-  if (scalar.front() == 'n') return {};
-  const auto size = static_cast<uint32_t>(scalar.size());
-  if (scalar.front() != '"') {
-    return {.found = true, .begin = begin, .size = size};
-  }
-  return {.found = true,
-          .is_escaped = scalar.find('\\') != absl::string_view::npos,
-          .begin = begin + 1,
-          .size = size - 2};
-}
-
 }  // namespace penstock::core

@@ -169,8 +169,7 @@ bool LineChecker::ReadScalar() {
   if (!good) return false;
   if (key_ != nullptr && !levels_.empty() &&
       levels_.back().member == KeyTracker::Member::kKey) {
-    key_->OnKey(KeyToken::Of(text_.substr(begin, at_ - begin),
-                             static_cast<uint32_t>(begin)));
+    key_->OnKey(text_.substr(begin, at_ - begin), static_cast<uint32_t>(begin));
   }
   return true;
 }

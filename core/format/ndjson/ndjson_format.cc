@@ -149,15 +149,13 @@ uint32_t NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
     }
     if (!key_.has_value()) {
       if (good && walker_.IsGood(line.end - begin, nullptr)) [[likely]] {
-        AddRecord(task, line, {});
+        AddRecord(task, line, {}, 0);
         continue;
       }
     } else {
       KeyTracker key(*key_, has_escapes);
       if (good && walker_.IsGood(line.end - begin, &key)) [[likely]] {
-        KeyToken token = key.token();
-        token.begin += begin - line.begin;
-        AddRecord(task, line, token);
+        AddRecord(task, line, key.token(), begin);
         continue;
       }
     }
@@ -188,7 +186,8 @@ void NdjsonParser::ParseAlone(Task& task, const Line& line) {
   JsonProblem problem =
       LineChecker(document, key.has_value() ? &*key : nullptr).Check();
   if (problem.fault == JsonFault::kNone) {
-    AddRecord(task, line, key.has_value() ? key->token() : KeyToken{});
+    AddRecord(task, line, key.has_value() ? key->token() : KeyToken{},
+              line.begin);
     return;
   }
   ParseError error = ErrorOf(std::move(problem));
@@ -196,17 +195,17 @@ void NdjsonParser::ParseAlone(Task& task, const Line& line) {
   AddError(task, line, std::move(error));
 }
 
-// `key` begins at its place in the line.
-void NdjsonParser::AddRecord(Task& task, const Line& line,
-                             const KeyToken& key) {
+// `key` begins at its place in the text from `key_base` on.
+void NdjsonParser::AddRecord(Task& task, const Line& line, const KeyToken& key,
+                             uint32_t key_base) {
   const uint32_t begin = task.fragment.begin + line.begin;
   RecordEntry entry{.value_begin = begin,
                     .value_size = line.end - line.begin,
                     .offset = task.fragment.offset + line.begin};
   if (key.found) {
-    absl::string_view text = task.text.substr(line.begin + key.begin, key.size);
+    absl::string_view text = task.text.substr(key_base + key.begin, key.size);
     std::string unescaped;
-    entry.key_begin = begin + key.begin;
+    entry.key_begin = task.fragment.begin + key_base + key.begin;
     if (key.is_escaped) {
       unescaped = JsonUnescape(text);
       text = unescaped;

@@ -50,7 +50,8 @@ class NdjsonParser final : public Parser {
   // A line by itself, without the walker.
   void ParseAlone(Task& task, const Line& line);
   bool IsTooLarge(const Task& task, const Line& line) const;
-  void AddRecord(Task& task, const Line& line, const KeyToken& key);
+  void AddRecord(Task& task, const Line& line, const KeyToken& key,
+                 uint32_t key_base);
   void AddError(Task& task, const Line& line, ParseError error);
 
   const size_t record_bytes_max_;

@@ -41,7 +41,8 @@ inline bool IsPlainNumber(const char* number, uint32_t size) {
       number[sign] == '0' && (unsigned_digits & 2) != 0 && size > sign + 1;
   if (leading_zero) return false;
   if (others == 0) return true;
-  if (!std::has_single_bit(others)) return false;
+  // More than one (std::has_single_bit counts bits, by a call).
+  if ((others & (others - 1)) != 0) return false;
   const auto point = static_cast<uint32_t>(std::countr_zero(others));
   return number[point] == '.' && point + 1 < size;
 }
@@ -127,7 +128,7 @@ object_member : {
   if (text[at] == '[') goto array_begin;
   if (!ScalarIsGood(at, *next)) return false;
   if constexpr (kHasKey) {
-    if (member == KeyTracker::Member::kKey) key->OnKey(TokenAt(at, *next));
+    if (member == KeyTracker::Member::kKey) key->OnKey(ScalarAt(at, *next), at);
   }
 object_next:
   at = *next++;
@@ -212,10 +213,11 @@ inline bool StructuralWalker::LiteralIsGood(absl::string_view literal,
          IsJsonBlank({found + literal.size(), size - literal.size()});
 }
 
-KeyToken StructuralWalker::TokenAt(uint32_t begin, uint32_t next) const {
-  absl::string_view token = text_.substr(begin, next - begin);
-  while (IsJsonBlank(token.back())) token.remove_suffix(1);
-  return KeyToken::Of(token, begin);
+inline absl::string_view StructuralWalker::ScalarAt(uint32_t begin,
+                                                    uint32_t next) const {
+  absl::string_view scalar = text_.substr(begin, next - begin);
+  while (IsJsonBlank(scalar.back())) scalar.remove_suffix(1);
+  return scalar;
 }
 
 inline absl::string_view StructuralWalker::NameAt(uint32_t begin,

@@ -71,7 +71,7 @@ class StructuralWalker {
   bool NumberIsGood(uint32_t begin, uint32_t next) const;
   bool LiteralIsGood(absl::string_view literal, uint32_t begin,
                      uint32_t next) const;
-  KeyToken TokenAt(uint32_t begin, uint32_t next) const;
+  absl::string_view ScalarAt(uint32_t begin, uint32_t next) const;
   absl::string_view NameAt(uint32_t begin, uint32_t colon) const;
 
   std::unique_ptr<simdjson::internal::dom_parser_implementation> stage_;
