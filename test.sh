@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Sets up, builds and tests everything. Needs no input; runs from anywhere.
 #
-#   ./test.sh                 all stages (about 25 minutes on two cores)
-#   ./test.sh --quick         release build; unit, contract and lint tests
+#   ./test.sh                 optimised build, every test
+#   ./test.sh --all           also with sanitizers and clang's lock analysis
+#   ./test.sh --quick         optimised build; unit, contract and lint tests
 #   ./test.sh --stages a,b    only these, of: tsan asan clang release
 #
 # Stages, cheapest to trust last: the closing lines are those of ctest over the
@@ -13,7 +14,7 @@ cd "$(dirname "$(readlink -f "$0")")" || exit 1
 exec </dev/null
 
 readonly logs=build/test-logs
-stages=(tsan asan clang release)
+stages=(release)
 quick=0
 failed=()
 
@@ -26,6 +27,9 @@ while [ $# -gt 0 ]; do
     --quick)
       quick=1
       stages=(release)
+      ;;
+    --all)
+      stages=(tsan asan clang release)
       ;;
     --stages)
       IFS=, read -r -a stages <<<"${2:?--stages needs a list}"
