@@ -431,8 +431,11 @@ void ConnectorSession::OnPrepared(
       Judge(reply.status()) == Verdict::kAskLater) {
     if (!reply.ok()) progress_.last_error = reply.status().ToString();
     // A round that gave up waiting takes no note of the answer, and while it
-    // was awaited none could be planned: whoever wants one must want it again.
-    return host_.OnProgress(*this);
+    // was awaited none could be planned: whoever wants one must want it again,
+    // as does a full journal.
+    host_.OnProgress(*this);
+    if (IsChangingSpec() && IsCleanCut()) host_.WantCheckpoint();
+    return QueueNext();
   }
   OnError(reply.status(), commit_timer_, [] {});
 }

@@ -108,6 +108,8 @@ class FakeControl final : public Control {
   void LoseReplies(ControlVerb verb, int count);
   // They are not carried out and answer `status`.
   void FailNext(ControlVerb verb, int count, absl::Status status);
+  // How long it takes until a loss is noticed; 20 ms at first.
+  void SetLostAnswerDelay(absl::Duration delay) { lost_answer_delay_ = delay; }
   // The next `count` Queues that would begin a step answer that none was made.
   void MakeNoStep(NoStepReason reason, int count);
   // Only calls that name this connector are touched by the first three; empty:
@@ -163,6 +165,7 @@ class FakeControl final : public Control {
   std::vector<Call> calls_;
   std::map<ControlVerb, std::vector<Fault>> faults_;
   std::string aim_;
+  absl::Duration lost_answer_delay_ = absl::Milliseconds(20);
   NoStepReason no_step_ = NoStepReason::kWaitOver;
   int no_steps_ = 0;
   bool away_ = false;

@@ -21,8 +21,6 @@
 namespace penstock::core {
 namespace fake_control {
 
-inline constexpr absl::Duration kLostAnswerDelay = absl::Milliseconds(20);
-
 // {"at":N}: N records were read.
 std::string PositionAt(size_t record);
 std::optional<size_t> ParsePosition(absl::string_view json);
@@ -88,7 +86,7 @@ void FakeControl::Carry(Call call, Reply<T> reply,
       if (generation != generation_) result = fake_control::Lost();
       const bool is_slow = HasReason(result.status(), Reason::UNAVAILABLE);
       executor_.ScheduleAfter(
-          is_slow ? fake_control::kLostAnswerDelay : absl::ZeroDuration(),
+          is_slow ? lost_answer_delay_ : absl::ZeroDuration(),
           [alive, reply = std::move(reply),
            result = std::move(result)]() mutable {
             if (!alive.expired()) reply(std::move(result));

@@ -43,6 +43,9 @@ class ControllerChaosTest : public ControllerTest,
     options_.step_block = 1 + random_.Uniform(40);
     options_.unjournaled_max = 1 + random_.Uniform(10);
     options_.journal_rows_max = 3 + random_.Uniform(40);
+    // What looks at the worker anyhow may wake what would have slept on.
+    if (random_.Bernoulli(0.7)) options_.status_interval = absl::ZeroDuration();
+    worker_.SetLostAnswerDelay(absl::Milliseconds(random_.Uniform(3000)));
     options_.recoveries_max = 1'000'000;
     options_.random_seed = random_.Next64();
     for (const std::string name : {"a", "b"}) {

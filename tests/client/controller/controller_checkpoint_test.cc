@@ -64,6 +64,18 @@ TEST_F(ControllerCheckpointTest, ALateAnswerIsLeftForTheNextRound) {
   EXPECT_GE(worker_.CountOf(ControlVerb::kPrepareCheckpoint), 3u);
 }
 
+TEST_F(ControllerCheckpointTest, AnAnswerLaterThanItsRoundIsWaitedForAtTheEnd) {
+  options_.status_interval = absl::ZeroDuration();  // Nothing else wakes it.
+  options_.checkpoint_interval = absl::ZeroDuration();
+  options_.prepare_deadline = absl::Seconds(1);
+  AddConnector(20);
+  worker_.SetLostAnswerDelay(absl::Seconds(10));
+  worker_.LoseReplies(ControlVerb::kPrepareCheckpoint, 1);
+  Start();
+  ASSERT_TRUE(RunToEnd(absl::Seconds(15)));
+  EXPECT_THAT(Stored().journal, IsEmpty());
+}
+
 TEST_F(ControllerCheckpointTest, ALifeThatEndedTakesItsAnswerWithIt) {
   options_.prepare_deadline = absl::Seconds(3);
   AddConnector(20, "a").ends = false;
@@ -153,6 +165,18 @@ TEST_F(ControllerCheckpointTest, AFullJournalWaitsForACheckpoint) {
   // What was under way when it became full comes on top.
   EXPECT_LE(rows_max, 4 + options_.unjournaled_max);
   EXPECT_LT(rows_max, 16u);
+}
+
+TEST_F(ControllerCheckpointTest, AFullJournalOutlivesAnAnswerAfterItsRound) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  options_.prepare_deadline = absl::Seconds(1);
+  options_.journal_rows_max = 4;
+  AddConnector(200);
+  worker_.SetLostAnswerDelay(absl::Seconds(10));
+  worker_.LoseReplies(ControlVerb::kPrepareCheckpoint, 1);
+  Start();
+  ASSERT_TRUE(RunToEnd(absl::Seconds(60)));
+  ExpectExactlyOnce();
 }
 
 TEST_F(ControllerCheckpointTest, AFullJournalIsShownAsStalled) {
