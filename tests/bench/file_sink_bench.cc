@@ -99,7 +99,11 @@ class Sink {
  private:
   const TempDir directory_;
   const PathPolicy paths_{{}};
-  const std::string frame_ = std::string(kFrameBytes - 1, 'x') + "\n";
+  const std::string frame_ = [] {
+    std::string frame(kFrameBytes, 'x');
+    frame.back() = '\n';
+    return frame;
+  }();
   ThreadPoolExecutor io_{"io", 2};
   std::unique_ptr<FileSink> sink_;
   std::vector<std::unique_ptr<OutputEndpoint>> endpoints_;

@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                  s[s.size() / 2] = static_cast<char>(s[s.size() / 2] ^ 1);
                  return s;
                }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& kind) { return kind.param.name; });
 
 }  // namespace
 }  // namespace penstock::server
