@@ -87,7 +87,7 @@ void InterruptOnSignal(int /*signal*/) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  penstock::core::UseOneMallocArena();
+  penstock::core::SetUpMalloc();
   CLI::App cli("penstock-worker hosts connectors, commanded over gRPC.");
   cli.footer(kFooter);
   cli.set_version_flag("--version", penstock::server::kVersion);

@@ -24,6 +24,10 @@ constexpr absl::string_view kMountV1 = "/sys/fs/cgroup/memory";
 constexpr uint64_t kUnlimitedV1 = uint64_t{1} << 60;
 // /proc and /sys files read here are at most a few lines.
 constexpr uint64_t kFileBytesMax = uint64_t{64} << 10;
+// Free bytes that malloc keeps, and the size from which memory is mapped by
+// itself and given back at once.
+constexpr int kMallocKeepBytes = 32 << 20;
+constexpr int kMallocMapBytes = 4 << 20;
 
 std::optional<uint64_t> ReadNumber(FileSystem& fs, absl::string_view path) {
   const absl::StatusOr<std::string> text = fs.ReadFile(path, kFileBytesMax);
@@ -103,10 +107,13 @@ absl::StatusOr<uint64_t> ResidentBytes(FileSystem& fs) {
   return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void UseOneMallocArena() {
+void SetUpMalloc() {
 #ifdef M_ARENA_MAX
-  // Fails only for values out of range.
+  // They fail only for values out of range.
   (void)mallopt(M_ARENA_MAX, 1);
+  (void)mallopt(M_TRIM_THRESHOLD, kMallocKeepBytes);
+  // Set, because the trim threshold stops it from adapting itself.
+  (void)mallopt(M_MMAP_THRESHOLD, kMallocMapBytes);
 #endif
 }
 

@@ -22,11 +22,14 @@ uint64_t PhysicalMemoryBytes();
 // Bytes of this process that are in memory now (/proc/self/statm).
 absl::StatusOr<uint64_t> ResidentBytes(FileSystem& fs);
 
-// Makes all threads allocate from one arena. Blocks are filled on one thread
-// and let go on another: with an arena for each, what one has free the others
-// cannot use, and a third of the resident memory is such waste. Small
-// allocations stay in the cache of their thread.
+// Fits the allocator to blocks and frames of about a megabyte that one thread
+// fills and another lets go.
+//   One arena for all threads: with an arena for each, what one has free the
+//   others cannot use, and a third of the resident memory is such waste. Small
+//   allocations stay in the cache of their thread.
+//   Up to 32 MiB stay with the process when they are free: otherwise memory is
+//   given back and faulted in again with every step.
 // Requires: no other thread yet. Effect: glibc only.
-void UseOneMallocArena();
+void SetUpMalloc();
 
 }  // namespace penstock::core

@@ -109,8 +109,8 @@ int CountArenas() {
   return count;
 }
 
-TEST(UseOneMallocArenaTest, ThreadsMakeNoArenaOfTheirOwn) {
-  UseOneMallocArena();
+TEST(SetUpMallocTest, ThreadsMakeNoArenaOfTheirOwn) {
+  SetUpMalloc();
   const int before = CountArenas();
   for (int i = 0; i < 3; ++i) {
     Thread thread("allocates", [](const std::stop_token&) {
