@@ -163,18 +163,18 @@ void ConnectorSession::SetUserPaused(bool paused) {
   host_.OnProgress(*this);
 }
 
-void ConnectorSession::Close(absl::AnyInvocable<void()> done) {
+void ConnectorSession::Close(absl::AnyInvocable<void(absl::Status)> done) {
   EndLife();
   state_ = State::kClosed;
   core::CommandHeader header = Header();
   header.request_id = context_.NewRequestId();
-  worker_.Delete(
-      std::move(header), {.deadline = context_.options.disconnect_deadline},
-      context_.tasks.Wrap(
-          [done = std::move(done)](
-              absl::StatusOr<core::DisconnectReply> /*reply*/) mutable {
-            done();
-          }));
+  worker_.Delete(std::move(header),
+                 {.deadline = context_.options.disconnect_deadline},
+                 context_.tasks.Wrap(
+                     [done = std::move(done)](
+                         absl::StatusOr<core::DisconnectReply> reply) mutable {
+                       done(reply.status());
+                     }));
 }
 
 void ConnectorSession::Abandon() {

@@ -63,8 +63,8 @@ class ConnectorSession {
   void StopQueueing();
   // Requires: durable.
   void SetUserPaused(bool paused);
-  // Deletes the connector. `done` once the worker answered, whatever it said.
-  void Close(absl::AnyInvocable<void()> done);
+  // Deletes the connector. `done` once the worker answered, with its answer.
+  void Close(absl::AnyInvocable<void(absl::Status)> done);
   // Ignores everything from now on.
   void Abandon();
 

@@ -6,6 +6,7 @@
 #include "client/controller/controller_context.h"
 #include "client/controller/journal_writer.h"
 #include "client/controller/store_committer.h"
+#include "client/controller/verdict.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -110,7 +111,7 @@ class ControllerCore final
   bool AllOf(bool (ConnectorSession::*is)() const) const;
   void Finish(absl::Status status);
   void CloseAll();
-  void OnClosed();
+  void OnClosed(const absl::Status& status);
   void End(absl::Status status);
   void SetPhase(ControllerPhase phase);
 
@@ -440,12 +441,15 @@ void ControllerCore::CloseAll() {
   stop_timer_.Set(context_.options.disconnect_deadline + kCloseSlack,
                   [this] { End(final_status_); });
   for (const auto& session : sessions_) {
-    if (!session->IsFailed()) session->Close([this] { OnClosed(); });
+    if (session->IsFailed()) continue;
+    session->Close([this](absl::Status status) { OnClosed(status); });
   }
 }
 
-void ControllerCore::OnClosed() {
-  if (--to_close_ == 0) End(final_status_);
+void ControllerCore::OnClosed(const absl::Status& status) {
+  // Everything was done, but no longer by the one who leads.
+  if (!status.ok() && Judge(status) == Verdict::kAskStore) OnFenced(status);
+  if (--to_close_ == 0 && !asking_who_leads_) End(final_status_);
 }
 
 void ControllerCore::End(absl::Status status) {

@@ -129,6 +129,19 @@ TEST_F(ControllerEndTest, OnEndMayDestroyTheController) {
   executor_.RunUntilIdle();
 }
 
+TEST_F(ControllerEndTest, WhoIsTakenOverAtTheVeryEndEndsAsStale) {
+  AddConnector(10);
+  hook_ = [&](FaultPoint point, const std::string&) {
+    if (point != FaultPoint::kAfterCommitCheckpoint) return;
+    disk_.state.epoch = 2;
+    outside_.fences["pipeline"] = {.epoch = 2, .nonce = "of the next"};
+  };
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::STALE_EPOCH));
+  EXPECT_EQ(ends_, 1);
+}
+
 TEST_F(ControllerEndTest, NothingRunsAfterTheEnd) {
   AddConnector(10);
   Start();
