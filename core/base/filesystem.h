@@ -64,6 +64,10 @@ class File {
 
   // A hint that the range will be read soon. Blocks: never for long.
   virtual void AdviseWillNeed(uint64_t /*offset*/, uint64_t /*length*/) {}
+  // A hint that the range, appended before, will be synced soon: the disk may
+  // begin with it. Proves nothing; a Sync that follows still reports whatever
+  // failed. Blocks: while the disk's queue is full.
+  virtual void AdviseWillSync(uint64_t /*offset*/, uint64_t /*length*/) {}
 };
 
 struct AppendOptions {

@@ -136,6 +136,13 @@ class PosixFile final : public File {
                           static_cast<off_t>(length), POSIX_FADV_WILLNEED);
   }
 
+  void AdviseWillSync(uint64_t offset, uint64_t length) override {
+    // Without one of the WAIT flags it leaves errors for fdatasync to report.
+    (void)::sync_file_range(descriptor_.get(), static_cast<off64_t>(offset),
+                            static_cast<off64_t>(length),
+                            SYNC_FILE_RANGE_WRITE);
+  }
+
  private:
   const Descriptor descriptor_;
   const std::string path_;

@@ -9,6 +9,13 @@
 #include <utility>
 
 namespace penstock::core {
+namespace {
+
+// The disk is told of a batch in pieces of this size, so that it writes the
+// first while the next is copied; what is less waits for the sync.
+constexpr uint64_t kAdviseBytes = uint64_t{1} << 20;
+
+}  // namespace
 
 FileEndpoint::FileEndpoint(FileSystem& files, Options options,
                            std::shared_ptr<FileCommitter> committer)
@@ -32,6 +39,7 @@ absl::Status FileEndpoint::BatchStart(StepRange steps,
   held_ = batch.held;
   committed_bytes_ = batch.committed.bytes;
   RETURN_IF_ERROR(CutBack(committed_bytes_));
+  advised_bytes_ = bytes_;
   steps_ = steps;
   in_batch_ = true;
   return absl::OkStatus();
@@ -69,6 +77,10 @@ absl::Status FileEndpoint::PushBuffer(absl::string_view buffer) {
     RETURN_IF_ERROR(file_->Append(buffer));
     may_be_longer_ = false;
     bytes_ += buffer.size();
+    if (bytes_ - advised_bytes_ >= kAdviseBytes) {
+      file_->AdviseWillSync(advised_bytes_, bytes_ - advised_bytes_);
+      advised_bytes_ = bytes_;
+    }
   }
   in_batch_ = true;
   return absl::OkStatus();

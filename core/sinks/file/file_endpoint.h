@@ -67,6 +67,8 @@ class FileEndpoint final : public OutputEndpoint {
   // The file's size; after a failed append the file may be longer.
   uint64_t bytes_ = 0;
   bool may_be_longer_ = false;
+  // Of this batch the disk was told up to here.
+  uint64_t advised_bytes_ = 0;
 };
 
 }  // namespace penstock::core

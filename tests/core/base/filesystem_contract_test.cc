@@ -115,6 +115,16 @@ TEST_P(FileSystemContractTest, ReadAtStopsAtTheEnd) {
   file->AdviseWillNeed(0, 10);
 }
 
+TEST_P(FileSystemContractTest, AdviceBeforeASyncChangesNothing) {
+  ASSERT_OK_AND_ASSIGN(auto file, fs().OpenForAppend(Path("a"), {}));
+  ASSERT_OK(file->Append("abc"));
+  file->AdviseWillSync(0, 3);
+  file->AdviseWillSync(2, 1000);
+  ASSERT_OK(file->Append("d"));
+  EXPECT_OK(file->Sync());
+  EXPECT_THAT(fs().ReadFile(Path("a")), IsOkAndHolds("abcd"));
+}
+
 TEST_P(FileSystemContractTest, FileForAppendCanBeRead) {
   ASSERT_OK_AND_ASSIGN(auto file, fs().OpenForAppend(Path("a"), {}));
   ASSERT_OK(file->Append("abc"));
