@@ -3,11 +3,18 @@
 #include "core/base/byte_order.h"
 #include "core/base/check.h"
 
-// Inlined: most calls hash a few hundred bytes.
+// On x86 the library picks AVX2 or AVX-512 at run time; the build knows only of
+// SSE2. Elsewhere inlined: most calls hash a few hundred bytes.
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#define XXH_STATIC_LINKING_ONLY  // The size of a state.
+#include <xxh_x86dispatch.h>
+#else
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#endif
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -17,14 +24,16 @@ namespace {
 
 // A length that stands for null in a frame.
 constexpr uint32_t kNullLength = 0xffffffff;
+// Up to this size a key is copied, to be hashed together with what frames it.
+constexpr size_t kShortKeyBytes = 64;
 
-uint32_t FrameLength(const std::optional<absl::string_view>& bytes) {
+inline uint32_t FrameLength(const std::optional<absl::string_view>& bytes) {
   if (!bytes.has_value()) return kNullLength;
   CHECK_LT(bytes->size(), size_t{kNullLength});
   return static_cast<uint32_t>(bytes->size());
 }
 
-void Update(XXH3_state_t& state, const char* data, size_t size) {
+inline void Update(XXH3_state_t& state, const char* data, size_t size) {
   CHECK_EQ(XXH3_64bits_update(&state, data, size), XXH_OK);
 }
 
@@ -70,20 +79,23 @@ StepHasher::PartitionDigest& StepHasher::DigestOf(uint32_t partition) {
 void StepHasher::Add(const Record& record) {
   PartitionDigest& digest = DigestOf(record.meta.partition);
   ++digest.count;
-  // Op, key length, and without key bytes also the value length: one update.
-  char header[9];
-  header[0] = static_cast<char>(record.meta.op);
-  StoreLe32(FrameLength(record.key), header + 1);
-  const uint32_t value_length = FrameLength(record.value);
+  // All before the value in one update, unless the key is long.
+  std::array<char, 9 + kShortKeyBytes> head;
+  head[0] = static_cast<char>(record.meta.op);
+  StoreLe32(FrameLength(record.key), &head[1]);
+  size_t size = 5;
   if (record.key.has_value()) {
-    Update(digest.state, header, 5);
-    Update(digest.state, record.key->data(), record.key->size());
-    StoreLe32(value_length, header + 5);
-    Update(digest.state, header + 5, 4);
-  } else {
-    StoreLe32(value_length, header + 5);
-    Update(digest.state, header, 9);
+    if (record.key->size() <= kShortKeyBytes) {
+      record.key->copy(&head[size], record.key->size());
+      size += record.key->size();
+    } else {
+      Update(digest.state, head.data(), size);
+      Update(digest.state, record.key->data(), record.key->size());
+      size = 0;
+    }
   }
+  StoreLe32(FrameLength(record.value), &head[size]);
+  Update(digest.state, head.data(), size + 4);
   if (record.value.has_value()) {
     Update(digest.state, record.value->data(), record.value->size());
   }

@@ -97,6 +97,22 @@ TEST(StepHashGoldenTest, OfAnUpsert) {
   EXPECT_EQ(HashOfOne(Op::kUpsert, "k", "v"), 0x2adac5a0c1e2159f);
 }
 
+// A short key is hashed together with what frames it, a long one is not.
+TEST(StepHashGoldenTest, OfTheLongestShortKey) {
+  EXPECT_EQ(HashOfOne(Op::kInsert, Pattern(64), Pattern(200, 3)),
+            0x16c0206122d66a32);
+}
+
+TEST(StepHashGoldenTest, OfTheShortestLongKey) {
+  EXPECT_EQ(HashOfOne(Op::kInsert, Pattern(65), Pattern(200, 3)),
+            0xd84c4dbf87013249);
+}
+
+TEST(StepHashGoldenTest, OfALongKey) {
+  EXPECT_EQ(HashOfOne(Op::kInsert, Pattern(300), Pattern(200, 3)),
+            0x44bf496109ef009f);
+}
+
 TEST(StepHashGoldenTest, OfTwoPartitions) {
   EXPECT_EQ(HashOf({MakeRecord(7, Op::kInsert, "a", "1"),
                     MakeRecord(0, Op::kUpdate, std::nullopt, "x"),
