@@ -9,6 +9,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <utility>
 
 namespace penstock::core {
 
@@ -30,6 +31,10 @@ class Executor {
   // were scheduled, but may run at the same time: use a Strand for order.
   // Blocks: never.
   virtual void Schedule(Task task) = 0;
+  // As Schedule, for the last act of a task of this executor: it may leave
+  // `task` to the thread it is on, and wake no other for it. A chain of tasks,
+  // one step each, so costs no switch of threads between its steps.
+  virtual void ScheduleTail(Task task) { Schedule(std::move(task)); }
 
   // Runs `task` once `delay` of clock().SteadyNow() has passed; at once if it
   // is not positive, but never inside this call; never if infinite. Timers of

@@ -8,6 +8,12 @@
 #include <utility>
 
 namespace penstock::core {
+namespace {
+
+// The executor whose thread this is.
+thread_local const ThreadPoolExecutor* t_executor = nullptr;
+
+}  // namespace
 
 ThreadPoolExecutor::ThreadPoolExecutor(std::string name, int threads) {
   CHECK_GE(threads, 1);
@@ -49,6 +55,13 @@ void ThreadPoolExecutor::Schedule(Task task) {
   if (wake != nullptr) wake->NotifyOne();
 }
 
+void ThreadPoolExecutor::ScheduleTail(Task task) {
+  if (t_executor != this) return Schedule(std::move(task));
+  // This thread comes to Take next, and passes on what it does not take.
+  MutexLock lock(mu_);
+  if (!stopping_) ready_.Push(std::move(task));
+}
+
 Executor::TimerId ThreadPoolExecutor::ScheduleAfter(absl::Duration delay,
                                                     Task task) {
   const absl::Time deadline = clock().SteadyNow() + delay;
@@ -83,6 +96,7 @@ bool ThreadPoolExecutor::Cancel(TimerId id) {
 }
 
 void ThreadPoolExecutor::Work() {
+  t_executor = this;
   while (true) {
     Task task = Take();
     if (!task) return;

@@ -33,6 +33,7 @@ class ThreadPoolExecutor final : public Executor {
   ~ThreadPoolExecutor() override;
 
   void Schedule(Task task) override ABSL_LOCKS_EXCLUDED(mu_);
+  void ScheduleTail(Task task) override ABSL_LOCKS_EXCLUDED(mu_);
   TimerId ScheduleAfter(absl::Duration delay, Task task) override
       ABSL_LOCKS_EXCLUDED(mu_);
   bool Cancel(TimerId id) override ABSL_LOCKS_EXCLUDED(mu_);

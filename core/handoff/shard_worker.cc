@@ -255,7 +255,7 @@ class StrandShardWorker final
 
   // A task of the executor, not only of the strand, which runs several in one.
   void PostPhase(void (StrandShardWorker::*phase)()) {
-    strand_.executor().Schedule(
+    strand_.executor().ScheduleTail(
         [weak = weak_from_this(), phase, attempt = attempt_] {
           const auto self = weak.lock();
           if (self == nullptr) return;

@@ -118,7 +118,7 @@ void FileCommitter::Commit(ShardIndex shard, StepRange steps, Done done) {
 }
 
 void FileCommitter::ScheduleRound() {
-  io_.Schedule([self = shared_from_this()] { self->RunRound(); });
+  io_.ScheduleTail([self = shared_from_this()] { self->RunRound(); });
 }
 
 void FileCommitter::RunRound() {

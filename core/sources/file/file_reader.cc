@@ -163,7 +163,7 @@ void FileReader::Work::Run(Step step) {
 }
 
 void FileReader::Work::Post(void (Work::*step)()) {
-  environment_.io.Schedule([self = shared_from_this(), step] {
+  environment_.io.ScheduleTail([self = shared_from_this(), step] {
     self->strand_.Dispatch(
         [self, step] { self->Run([&self, step] { ((*self).*step)(); }); });
   });

@@ -109,6 +109,18 @@ TEST_P(ThreadPoolExecutorTest, TasksMaySchedule) {
   EXPECT_TRUE(countdown.Wait());
 }
 
+TEST_P(ThreadPoolExecutorTest, AChainOfTailsRunsToItsEnd) {
+  constexpr int kLinks = 1000;
+  Countdown countdown(kLinks);
+  std::function<void(int)> link = [&](int left) {
+    if (left > 1) pool_.ScheduleTail([&link, left] { link(left - 1); });
+    countdown.Done();
+  };
+  // From outside, where it is Schedule.
+  pool_.ScheduleTail([&link] { link(kLinks); });
+  EXPECT_TRUE(countdown.Wait());
+}
+
 TEST_P(ThreadPoolExecutorTest, TimerRunsNoEarlierThanItsDelay) {
   const absl::Time start = pool_.clock().SteadyNow();
   absl::Time ran_at;
@@ -226,6 +238,18 @@ class ThreadPoolExecutorHandOverTest : public ::testing::Test {
   Notification second_ran_;
   ThreadPoolExecutor pool_{"hand-over", 2};
 };
+
+TEST_F(ThreadPoolExecutorHandOverTest, TailsThatWaitForEachOtherBothRun) {
+  Notification first_ended;
+  pool_.Schedule([&] {
+    pool_.ScheduleTail([&] {
+      EXPECT_TRUE(second_ran_.WaitForNotificationWithTimeout(kShort));
+      first_ended.Notify();
+    });
+    pool_.ScheduleTail([&] { second_ran_.Notify(); });
+  });
+  first_ended.WaitForNotification();
+}
 
 TEST_F(ThreadPoolExecutorHandOverTest, LaterTimerRunsWhileTheFirstIsBusy) {
   Notification first_ended;
