@@ -63,24 +63,24 @@ Record RecordBatch::At(size_t index) const {
   const size_t place = begin_ + index;
   const RecordStorage& storage = *storage_;
   const RecordEntry& entry = storage.entries[place];
-  Record record;
-  if (entry.value_size != RecordEntry::kNull) {
-    record.value = ValueBytes(storage, entry);
-  }
-  if (entry.key_size != RecordEntry::kNull) {
-    record.key = KeyBytes(storage, entry);
-  }
-  record.meta = {.offset = entry.offset,
-                 .event_time_ms = entry.event_time_ms,
-                 .key_hash = entry.key_hash,
-                 .partition = storage.partition,
-                 .op = entry.op,
-                 .has_key_hash = entry.has_key_hash};
-  if (storage.columns > 0) {
-    record.row = std::span<const Value>(storage.values)
-                     .subspan(place * storage.columns, storage.columns);
-  }
-  return record;
+  // Made at once: to clear a record first takes longer than to fill it.
+  return Record{
+      .value = entry.value_size == RecordEntry::kNull
+                   ? std::nullopt
+                   : std::optional(ValueBytes(storage, entry)),
+      .key = entry.key_size == RecordEntry::kNull
+                 ? std::nullopt
+                 : std::optional(KeyBytes(storage, entry)),
+      .meta = {.offset = entry.offset,
+               .event_time_ms = entry.event_time_ms,
+               .key_hash = entry.key_hash,
+               .partition = storage.partition,
+               .op = entry.op,
+               .has_key_hash = entry.has_key_hash},
+      .row = storage.columns == 0
+                 ? std::span<const Value>()
+                 : std::span<const Value>(storage.values)
+                       .subspan(place * storage.columns, storage.columns)};
 }
 
 int64_t RecordBatch::first_offset() const {

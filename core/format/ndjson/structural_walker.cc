@@ -126,7 +126,7 @@ object_member : {
     goto object_begin;
   }
   if (text[at] == '[') goto array_begin;
-  if (!ScalarIsGood(at, *next)) return false;
+  if (text[at] != '"' && !ScalarIsGood(at, *next)) return false;
   if constexpr (kHasKey) {
     if (member == KeyTracker::Member::kKey) key->OnKey(ScalarAt(at, *next), at);
   }
@@ -156,7 +156,7 @@ array_value:
   if (at >= end) return false;
   if (text[at] == '{') goto object_begin;
   if (text[at] == '[') goto array_begin;
-  if (!ScalarIsGood(at, *next)) return false;
+  if (text[at] != '"' && !ScalarIsGood(at, *next)) return false;
 array_next:
   at = *next++;
   if (at >= end) return false;
@@ -167,6 +167,18 @@ array_next:
 done:
   next_ = next;
   return *next >= end;
+}
+
+template <size_t kSize>
+bool StructuralWalker::LiteralIsGood(const char (&literal)[kSize],
+                                     uint32_t begin, uint32_t next) const {
+  constexpr size_t kLength = kSize - 1;
+  const size_t size = next - begin;
+  if (size < kLength) return false;
+  const char* const found = text_.data() + begin;
+  // Of a size known here it is no call.
+  if (std::memcmp(found, literal, kLength) != 0) return false;
+  return size == kLength || IsJsonBlank({found + kLength, size - kLength});
 }
 
 // A scalar begins at `begin`; nothing but white space follows it before `next`,
@@ -200,17 +212,6 @@ inline bool StructuralWalker::NumberIsGood(uint32_t begin,
   const JsonNumber number = ReadJsonNumber(rest);
   return number.fault == JsonFault::kNone &&
          IsJsonBlank(rest.substr(number.size));
-}
-
-inline bool StructuralWalker::LiteralIsGood(absl::string_view literal,
-                                            uint32_t begin,
-                                            uint32_t next) const {
-  const size_t size = next - begin;
-  if (size < literal.size()) return false;
-  const char* const found = text_.data() + begin;
-  if (std::memcmp(found, literal.data(), literal.size()) != 0) return false;
-  return size == literal.size() ||
-         IsJsonBlank({found + literal.size(), size - literal.size()});
 }
 
 inline absl::string_view StructuralWalker::ScalarAt(uint32_t begin,

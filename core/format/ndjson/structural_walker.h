@@ -69,7 +69,8 @@ class StructuralWalker {
   bool Walk(uint32_t end, KeyTracker* key);
   bool ScalarIsGood(uint32_t begin, uint32_t next) const;
   bool NumberIsGood(uint32_t begin, uint32_t next) const;
-  bool LiteralIsGood(absl::string_view literal, uint32_t begin,
+  template <size_t kSize>
+  bool LiteralIsGood(const char (&literal)[kSize], uint32_t begin,
                      uint32_t next) const;
   absl::string_view ScalarAt(uint32_t begin, uint32_t next) const;
   absl::string_view NameAt(uint32_t begin, uint32_t colon) const;
