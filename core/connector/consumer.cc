@@ -111,7 +111,6 @@ StagedInput Consumer::Staged() const {
 StagedInput Consumer::WatchStaged(BufferSize wake_at) {
   MutexLock lock(mu_);
   watching_ = !abandoned_;
-  watching_first_ = totals_.queued.records == 0;
   wake_at_ = wake_at;
   return Staged();
 }
@@ -172,15 +171,13 @@ void Consumer::Buffered(BufferSize amount) {
   bool wake = false;
   {
     MutexLock lock(mu_);
+    const bool was_empty = totals_.queued.records == 0;
     totals_.buffered += amount;
     totals_.queued += amount;
-    if (totals_.queued.records > 0 && staged_since_ == absl::InfiniteFuture()) {
-      staged_since_ = clock_.SteadyNow();
-    }
-    if (watching_ && totals_.queued.records > 0 &&
-        (watching_first_ || Reaches(totals_.queued, wake_at_))) {
-      wake = TakeWatch();
-    }
+    const bool is_first = was_empty && amount.records > 0;
+    if (is_first) staged_since_ = clock_.SteadyNow();
+    wake = !abandoned_ && is_first;
+    if (watching_ && Reaches(totals_.queued, wake_at_)) wake = TakeWatch();
   }
   if (wake) options_.waker->Wake();
   options_.on_changed();

@@ -151,9 +151,9 @@ class Consumer final : public InputConsumer {
   // Without a lock; what is being said just now wakes the driver.
   bool HasNews() const { return has_news_.load(std::memory_order_acquire); }
   ReaderNews TakeNews() ABSL_LOCKS_EXCLUDED(mu_);
-  // What is staged. The driver is woken once when that is more than nothing,
-  // when `wake_at` (in either component) is reached, at end of input, and when
-  // a step is requested.
+  // What is staged. The driver is woken once when `wake_at` (in either
+  // component) is reached, at end of input, or when a step is requested; and,
+  // whether it asks or not, when nothing was staged and then something is.
   StagedInput WatchStaged(BufferSize wake_at) ABSL_LOCKS_EXCLUDED(mu_);
   StagedInput staged() const ABSL_LOCKS_EXCLUDED(mu_);
   InputTotals totals() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -220,7 +220,6 @@ class Consumer final : public InputConsumer {
   absl::Time staged_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   bool step_requested_ ABSL_GUARDED_BY(mu_) = false;
   bool watching_ ABSL_GUARDED_BY(mu_) = false;
-  bool watching_first_ ABSL_GUARDED_BY(mu_) = false;
   BufferSize wake_at_ ABSL_GUARDED_BY(mu_);
 
   // Shared by: the source and whoever scrapes.

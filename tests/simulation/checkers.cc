@@ -109,7 +109,6 @@ void Checkers::OnCommit(core::ShardIndex shard,
 }
 
 void Checkers::CheckStore(const std::vector<core::Step>& progress) {
-  if (store_.commits == commits_seen_) return;
   commits_seen_ = store_.commits;
   if (store_.state.epoch < epoch_) Violate("INV-7: the epoch went back");
   epoch_ = store_.state.epoch;
@@ -149,21 +148,95 @@ void Checkers::CheckStatus(const core::ConnectorStatus& status) {
                          status.completed_steps, ", checkpointed ",
                          status.checkpointed_steps));
   }
+  CheckAgainstStore(status);
+  CheckMonotone(status);
   const bool at_rest = status.state != core::ConnectorState::kReplaying &&
                        status.state != core::ConnectorState::kClosed &&
                        status.state != core::ConnectorState::kFailed &&
                        !status.running_step.has_value();
+  if (!at_rest) return;
   const core::BufferSize accounted =
       status.extended_total + status.replayed_total + status.queued;
-  if (at_rest && !(status.buffered_total == accounted)) {
+  if (!(status.buffered_total == accounted)) {
     Violate(absl::StrCat("INV-8: buffered ", status.buffered_total.records,
                          " records, ", accounted.records, " accounted for"));
+  }
+  const uint64_t in =
+      status.extended_total.records + status.replayed_total.records;
+  const uint64_t out =
+      status.records_out + status.records_skipped + status.records_discarded;
+  if (in != out) {
+    Violate(absl::StrCat("INV-8: ", in, " records in, ", out, " out"));
+  }
+}
+
+void Checkers::CheckAgainstStore(const core::ConnectorStatus& status) {
+  const core::Step journaled = Journaled();
+  if (status.released_steps > journaled) {
+    Violate(absl::StrCat("INV-1: released ", status.released_steps,
+                         ", but journaled are those below ", journaled));
+  }
+  // The number of the first unfinished step may be above a gap, but what is not
+  // released is not finished.
+  if (!status.retained_steps.empty() &&
+      status.completed_steps > status.retained_steps.front()) {
+    Violate(absl::StrCat("INV-1: completed ", status.completed_steps,
+                         ", but not released ", status.retained_steps.front()));
+  }
+  const auto found = store_.state.connectors.find(kConnector);
+  const core::Step checkpointed =
+      found == store_.state.connectors.end() ? 0 : found->second.base_steps;
+  if (status.checkpointed_steps > checkpointed) {
+    Violate(absl::StrCat("INV-1: checkpointed ", status.checkpointed_steps,
+                         ", but the checkpoint is at ", checkpointed));
+  }
+}
+
+void Checkers::CheckMonotone(const core::ConnectorStatus& status) {
+  const std::vector<uint64_t> now = {status.made_steps,
+                                     status.released_steps,
+                                     status.completed_steps,
+                                     status.checkpointed_steps,
+                                     status.buffered_total.records,
+                                     status.extended_total.records,
+                                     status.replayed_total.records,
+                                     status.records_out,
+                                     status.records_skipped,
+                                     status.records_discarded,
+                                     status.already_held_steps,
+                                     status.error_count};
+  std::vector<uint64_t>& before = counters_[status.instance];
+  before.resize(now.size());
+  for (size_t i = 0; i < now.size(); ++i) {
+    if (now[i] >= before[i]) continue;
+    Violate(absl::StrCat("counter ", i, " went back from ", before[i], " to ",
+                         now[i]));
+  }
+  before = now;
+}
+
+void Checkers::CheckCompleted(const core::ConnectorStatus& status) {
+  auto row = journal_.lower_bound(status.completed_steps);
+  if (row == journal_.begin()) return;
+  --row;
+  const uint64_t records =
+      RecordsBefore(row->second.resume.seek().value_or(""));
+  for (size_t shard = 0; shard < positions_.size(); ++shard) {
+    const std::vector<uint64_t>& positions = positions_[shard];
+    const auto lines = static_cast<size_t>(
+        std::lower_bound(positions.begin(), positions.end(), records) -
+        positions.begin());
+    if (visible_[shard] >= lines) continue;
+    Violate(absl::StrCat("INV-1: completed are the steps below ",
+                         status.completed_steps, ", but shard ", shard,
+                         " shows ", visible_[shard], " of ", lines, " lines"));
   }
 }
 
 void Checkers::CheckVisible(core::ShardIndex shard,
                             const std::vector<std::string>& lines) {
   const std::vector<std::string>& expected = expected_[shard];
+  visible_[shard] = lines.size();
   if (lines.size() > expected.size() ||
       !std::equal(lines.begin(), lines.end(), expected.begin())) {
     Violate(absl::StrCat("INV-3, 4: shard ", shard, " shows ", lines.size(),

@@ -28,10 +28,15 @@ class Checkers {
   // INV-1, 3, 4, 7: a transaction of one shard became visible.
   void OnCommit(core::ShardIndex shard,
                 const core::FakeDatabase::Transaction& transaction);
-  // INV-1, 2: after a transaction of the store.
+  // Whether CheckStore has something new to look at.
+  bool StoreMoved() const { return store_.commits != commits_seen_; }
+  // INV-1, 2: after a transaction of the store. `progress`: of the target.
   void CheckStore(const std::vector<core::Step>& progress);
-  // INV-1, 8: a connector of a living worker.
+  // INV-1, 8: a connector of a living worker. Its counters never go back.
   void CheckStatus(const core::ConnectorStatus& status);
+  // INV-1: what it calls completed is visible, as far as OnCommit and
+  // CheckVisible were told.
+  void CheckCompleted(const core::ConnectorStatus& status);
   // The file sink's committed lines, in order: whole and no further than what
   // was journaled.
   void CheckVisible(core::ShardIndex shard,
@@ -49,6 +54,8 @@ class Checkers {
   core::Step Journaled() const;
   // Records of the input below the end of the last journaled step.
   uint64_t JournaledRecords() const;
+  void CheckAgainstStore(const core::ConnectorStatus& status);
+  void CheckMonotone(const core::ConnectorStatus& status);
 
   const client::FakeStoreDisk& store_;
   const std::vector<std::vector<std::string>> expected_;
@@ -58,7 +65,10 @@ class Checkers {
   std::vector<size_t> visible_;
   std::vector<core::Writer> writers_;
   std::map<std::pair<std::string, core::Step>, core::StepResult> results_;
+  // Every row there ever was.
   std::map<core::Step, core::StepResult> journal_;
+  // Of each instance, in the order of CheckMonotone.
+  std::map<std::string, std::vector<uint64_t>> counters_;
   uint64_t epoch_ = 0;
   core::Step base_steps_ = 0;
   uint64_t commits_seen_ = 0;

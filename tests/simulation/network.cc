@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace {
 using core::MakeError;
 using core::Reason;
 
+// How long a client waits for what is done at once, and for what takes a while.
 constexpr absl::Duration kPrompt = absl::Seconds(5);
+constexpr absl::Duration kThorough = absl::Seconds(30);
 
 // One call of a client: answered once, whatever comes twice.
 template <typename T>
@@ -26,6 +29,13 @@ struct Pending {
     callback(std::move(result));
   }
 };
+
+// The first check after the fence is whether there is such a connector. Other
+// errors may come from the fence, or from what is before it.
+bool PassedTheFence(const absl::Status& answer) {
+  return answer.ok() || core::HasReason(answer, Reason::NO_SUCH_CONNECTOR) ||
+         core::HasReason(answer, Reason::INSTANCE_MISMATCH);
+}
 
 }  // namespace
 
@@ -52,22 +62,21 @@ void Network::Send(std::function<void()> message) {
 
 SimulatedControl::SimulatedControl(Network& network, Process& client,
                                    std::string address,
-                                   core::ConnectorSpec spec, OnResult on_result)
+                                   core::ConnectorSpec spec, Witness& witness)
     : network_(network),
       client_(client),
       address_(std::move(address)),
       spec_(std::move(spec)),
-      on_result_(std::move(on_result)),
+      witness_(witness),
       alive_(std::make_shared<bool>(true)) {}
 
 SimulatedControl::~SimulatedControl() { *alive_ = false; }
 
 template <typename T, typename SendFn>
-void SimulatedControl::Call(absl::Duration timeout, Reply<T> reply,
-                            SendFn send) {
+void SimulatedControl::Call(Terms<T> terms, Reply<T> reply, SendFn send) {
   auto pending = std::make_shared<Pending<T>>();
   pending->reply = std::move(reply);
-  client_.executor->ScheduleAfter(timeout, [pending] {
+  client_.executor->ScheduleAfter(terms.timeout, [pending] {
     pending->Answer(MakeError(Reason::DEADLINE, "no answer in time"));
   });
   // Runs where the client lives, if it still does.
@@ -76,25 +85,40 @@ void SimulatedControl::Call(absl::Duration timeout, Reply<T> reply,
     if (!*alive) return;
     client.executor->Schedule([pending, result] { pending->Answer(result); });
   };
-  network_.Send([&network = network_, address = address_, send, answer] {
-    const Endpoint worker = network.At(address);
-    if (worker.control == nullptr) {
-      answer(MakeError(Reason::UNAVAILABLE, "nobody listens"));
-      return;
-    }
-    worker.process->executor->Schedule([&network, worker, send, answer] {
-      send(*worker.control, [&network, answer](absl::StatusOr<T> result) {
-        network.Send([answer, result] { answer(result); });
+  // Runs where the worker lives, as it answers.
+  const auto witness =
+      [&seen_by = witness_, epoch = terms.epoch, on_answer = terms.on_answer](
+          const Endpoint& worker, const absl::StatusOr<T>& result) {
+        if (result.ok() && on_answer) on_answer(*worker.process, *result);
+        if (!epoch.has_value() || !PassedTheFence(result.status())) return;
+        if (*epoch < worker.host->epoch) {
+          seen_by.OnStaleEpoch(*epoch, worker.host->epoch);
+        }
+        worker.host->epoch = std::max(worker.host->epoch, *epoch);
+      };
+  network_.Send(
+      [&network = network_, address = address_, send, answer, witness] {
+        const Endpoint worker = network.At(address);
+        if (worker.control == nullptr) {
+          answer(MakeError(Reason::UNAVAILABLE, "nobody listens"));
+          return;
+        }
+        worker.process->executor->Schedule([&network, worker, send, answer,
+                                            witness] {
+          send(*worker.control,
+               [&network, worker, answer, witness](absl::StatusOr<T> result) {
+                 witness(worker, result);
+                 network.Send([answer, result] { answer(result); });
+               });
+        });
       });
-    });
-  });
 }
 
 template <typename SendFn>
-void SimulatedControl::CallDone(absl::Duration timeout, Done done,
+void SimulatedControl::CallDone(const core::CommandHeader& header, Done done,
                                 SendFn send) {
   Call<Empty>(
-      timeout,
+      {.epoch = header.fence.epoch, .timeout = kPrompt},
       [done = std::move(done)](absl::StatusOr<Empty> result) mutable {
         done(result.status());
       },
@@ -114,7 +138,8 @@ void SimulatedControl::Open(core::OpenRequest request,
   const std::string name = request.spec.name;
   request.spec = spec_;
   request.spec.name = name;
-  Call<core::OpenReply>(absl::Seconds(30), std::move(reply),
+  Call<core::OpenReply>({.epoch = request.fence.epoch, .timeout = kThorough},
+                        std::move(reply),
                         [request](core::Control& worker, auto answer) {
                           worker.Open(request, std::move(answer));
                         });
@@ -124,8 +149,8 @@ void SimulatedControl::Delete(core::CommandHeader header,
                               core::DisconnectRequest request,
                               Reply<core::DisconnectReply> reply) {
   Call<core::DisconnectReply>(
-      request.deadline + kPrompt, std::move(reply),
-      [header, request](core::Control& worker, auto answer) {
+      {.epoch = header.fence.epoch, .timeout = request.deadline + kPrompt},
+      std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Delete(header, request, std::move(answer));
       });
 }
@@ -134,21 +159,27 @@ void SimulatedControl::Replay(core::CommandHeader header,
                               core::ReplayRequest request,
                               Reply<core::ReplayReply> reply) {
   Call<core::ReplayReply>(
-      absl::Seconds(30), std::move(reply),
-      [header, request](core::Control& worker, auto answer) {
+      {.epoch = header.fence.epoch,
+       .timeout = kThorough,
+       .on_answer =
+           [&seen_by = witness_, step = request.result.step](
+               const Process& worker, const core::ReplayReply& answer) {
+             seen_by.OnReplayed(worker, step, answer);
+           }},
+      std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Replay(header, request, std::move(answer));
       });
 }
 
 void SimulatedControl::Extend(core::CommandHeader header, Done done) {
-  CallDone(kPrompt, std::move(done),
+  CallDone(header, std::move(done),
            [header](core::Control& worker, Done answer) {
              worker.Extend(header, std::move(answer));
            });
 }
 
 void SimulatedControl::Pause(core::CommandHeader header, Done done) {
-  CallDone(kPrompt, std::move(done),
+  CallDone(header, std::move(done),
            [header](core::Control& worker, Done answer) {
              worker.Pause(header, std::move(answer));
            });
@@ -158,22 +189,21 @@ void SimulatedControl::Queue(core::CommandHeader header,
                              core::QueueRequest request,
                              Reply<core::QueueReply> reply) {
   Call<core::QueueReply>(
-      request.wait + kPrompt,
-      [on_result = on_result_, name = header.ref.connector,
-       reply =
-           std::move(reply)](absl::StatusOr<core::QueueReply> result) mutable {
-        if (result.ok() && result->result != nullptr) {
-          on_result(name, *result->result);
-        }
-        reply(std::move(result));
-      },
-      [header, request](core::Control& worker, auto answer) {
+      {.epoch = header.fence.epoch,
+       .timeout = request.wait + kPrompt,
+       .on_answer =
+           [&seen_by = witness_, name = header.ref.connector](
+               const Process& /*worker*/, const core::QueueReply& answer) {
+             if (answer.result == nullptr) return;
+             seen_by.OnResult(name, *answer.result);
+           }},
+      std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Queue(header, request, std::move(answer));
       });
 }
 
 void SimulatedControl::Release(core::CommandHeader header, Done done) {
-  CallDone(kPrompt, std::move(done),
+  CallDone(header, std::move(done),
            [header](core::Control& worker, Done answer) {
              worker.Release(header, std::move(answer));
            });
@@ -183,8 +213,8 @@ void SimulatedControl::PrepareCheckpoint(
     core::CommandHeader header, core::PrepareCheckpointRequest request,
     Reply<core::PrepareCheckpointReply> reply) {
   Call<core::PrepareCheckpointReply>(
-      request.deadline + kPrompt, std::move(reply),
-      [header, request](core::Control& worker, auto answer) {
+      {.epoch = header.fence.epoch, .timeout = request.deadline + kPrompt},
+      std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.PrepareCheckpoint(header, request, std::move(answer));
       });
 }
@@ -192,7 +222,7 @@ void SimulatedControl::PrepareCheckpoint(
 void SimulatedControl::CommitCheckpoint(core::CommandHeader header,
                                         core::CommitCheckpointRequest request,
                                         Done done) {
-  CallDone(kPrompt, std::move(done),
+  CallDone(header, std::move(done),
            [header, request](core::Control& worker, Done answer) {
              worker.CommitCheckpoint(header, request, std::move(answer));
            });
@@ -202,15 +232,16 @@ void SimulatedControl::Disconnect(core::CommandHeader header,
                                   core::DisconnectRequest request,
                                   Reply<core::DisconnectReply> reply) {
   Call<core::DisconnectReply>(
-      request.deadline + kPrompt, std::move(reply),
-      [header, request](core::Control& worker, auto answer) {
+      {.epoch = header.fence.epoch, .timeout = request.deadline + kPrompt},
+      std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Disconnect(header, request, std::move(answer));
       });
 }
 
 void SimulatedControl::Get(std::string connector,
                            Reply<core::ConnectorStatus> reply) {
-  Call<core::ConnectorStatus>(kPrompt, std::move(reply),
+  Call<core::ConnectorStatus>({.epoch = std::nullopt, .timeout = kPrompt},
+                              std::move(reply),
                               [connector](core::Control& worker, auto answer) {
                                 worker.Get(connector, std::move(answer));
                               });
@@ -218,7 +249,8 @@ void SimulatedControl::Get(std::string connector,
 
 void SimulatedControl::List(Reply<std::vector<core::ConnectorStatus>> reply) {
   Call<std::vector<core::ConnectorStatus>>(
-      kPrompt, std::move(reply), [](core::Control& worker, auto answer) {
+      {.epoch = std::nullopt, .timeout = kPrompt}, std::move(reply),
+      [](core::Control& worker, auto answer) {
         worker.List(std::move(answer));
       });
 }

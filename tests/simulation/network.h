@@ -4,14 +4,19 @@
 #include "core/connector/control.h"
 #include "core/connector/requests.h"
 #include "tests/simulation/scheduler.h"
+#include "tests/support/fake_filesystem.h"
 
 #include <absl/time/time.h>
+
+#include <cstdint>
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace penstock::simulation {
 
@@ -25,10 +30,20 @@ struct NetworkFaults {
   absl::Duration late_max = absl::Seconds(20);
 };
 
+// A machine on which workers live, one after the other.
+struct Host {
+  // Where they keep their fence.
+  core::FakeFileSystem state_disk;
+  // The highest epoch of which a command passed the fence here.
+  uint64_t epoch = 0;
+};
+
 // Who answers at an address now. Null: nobody listens.
 struct Endpoint {
   core::Control* control = nullptr;
   Process* process = nullptr;
+  // Shared by: the lives of workers on it and the messages to them.
+  std::shared_ptr<Host> host;
 };
 
 // Owner: the world. Threads: confined to the test's thread.
@@ -55,9 +70,18 @@ class Network {
   std::map<std::string, Endpoint> endpoints_;
 };
 
-// Sees every Queue result that reached a controller.
-using OnResult =
-    std::function<void(const std::string& connector, const core::StepResult&)>;
+// Sees what a worker answers, before a message may be lost.
+class Witness {
+ public:
+  virtual ~Witness() = default;
+  virtual void OnResult(const std::string& connector,
+                        const core::StepResult& result) = 0;
+  virtual void OnReplayed(const Process& worker, core::Step step,
+                          const core::ReplayReply& reply) = 0;
+  // A command of `epoch` passed the fence of a host that one of the higher
+  // `epoch_before` had passed.
+  virtual void OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) = 0;
+};
 
 // A controller's connection to one worker. Each call is answered once: by the
 // worker, by UNAVAILABLE if nobody listens, or by DEADLINE.
@@ -65,9 +89,10 @@ using OnResult =
 // Owner:     a controller's life. Lifecycle: destruction drops every callback.
 class SimulatedControl final : public core::Control {
  public:
-  // `spec`: what every connector of this world is opened with.
+  // `spec`: what every connector of this world is opened with. `witness`
+  // outlives the network.
   SimulatedControl(Network& network, Process& client, std::string address,
-                   core::ConnectorSpec spec, OnResult on_result);
+                   core::ConnectorSpec spec, Witness& witness);
   ~SimulatedControl() override;
 
   void Open(core::OpenRequest request, Reply<core::OpenReply> reply) override;
@@ -92,18 +117,30 @@ class SimulatedControl final : public core::Control {
   void List(Reply<std::vector<core::ConnectorStatus>> reply) override;
 
  private:
-  struct Empty {};
+  // Not empty, or g++ calls it uninitialized.
+  struct Empty {
+    bool done = true;
+  };
+  // What one call is, beside its contents.
+  template <typename T>
+  struct Terms {
+    // Of a mutating command.
+    std::optional<uint64_t> epoch;
+    absl::Duration timeout;
+    // Sees the worker's answer at the worker.
+    std::function<void(const Process&, const T&)> on_answer = nullptr;
+  };
   // `send` is copied: a repeated message is the same request again.
   template <typename T, typename SendFn>
-  void Call(absl::Duration timeout, Reply<T> reply, SendFn send);
+  void Call(Terms<T> terms, Reply<T> reply, SendFn send);
   template <typename SendFn>
-  void CallDone(absl::Duration timeout, Done done, SendFn send);
+  void CallDone(const core::CommandHeader& header, Done done, SendFn send);
 
   Network& network_;
   Process& client_;
   const std::string address_;
   const core::ConnectorSpec spec_;
-  const OnResult on_result_;
+  Witness& witness_;
   // Shared by: this and the messages under way; false once it is gone.
   const std::shared_ptr<bool> alive_;
 };

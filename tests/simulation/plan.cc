@@ -1,18 +1,24 @@
 #include "tests/simulation/plan.h"
 
+#include "core/base/check.h"
 #include "core/connector/route_config.h"
 #include "core/format/ndjson/config.h"
 #include "core/handoff/router.h"
 #include "core/record/key_hash.h"
 #include "core/sinks/file/config.h"
 #include "core/sources/file/config.h"
+#include "core/sources/file/file_position.h"
 #include "tests/support/fake_named_config.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 namespace penstock::simulation {
 namespace {
@@ -22,15 +28,23 @@ uint64_t Draw(core::Random& random, uint64_t low, uint64_t high) {
   return low + random.Uniform(high - low + 1);
 }
 
-// A fault is there in every other seed; then it is rare or common.
-double DrawRate(core::Random& random, double most) {
-  return random.Bernoulli(0.5) ? most * random.Double() : 0;
+// A fault is there in every other seed. Then it comes as often as every `least`
+// or a hundred times as seldom; the probability is that of one moment.
+double DrawRate(core::Random& random, absl::Duration least) {
+  if (random.Bernoulli(0.5)) return 0;
+  return absl::FDivDuration(kMoment, least) / std::pow(100, random.Double());
 }
 
-std::vector<std::string> DrawRecords(core::Random& random) {
-  const uint64_t count = random.Bernoulli(0.05) ? 0 : Draw(random, 1, 400);
+std::vector<std::string> DrawRecords(core::Random& random, bool may_tamper) {
+  uint64_t count = random.Bernoulli(0.05) ? 0 : Draw(random, 1, 400);
   const uint64_t keys = Draw(random, 1, 20);
   std::vector<std::string> records;
+  if (may_tamper) {
+    // By its first bytes a source would know that it is another file.
+    const std::string pad(core::FileFingerprint::kBytesMax, 'x');
+    records.push_back("{\"p\":\"" + pad + "\"}");
+    count = std::max<uint64_t>(count, 100);
+  }
   for (uint64_t i = 0; i < count; ++i) {
     // Equal neighbours occur; some are long; some have no key.
     const std::string pad(
@@ -72,7 +86,7 @@ core::ConnectorSpec DrawSpec(core::Random& random, bool file_sink) {
   limits.chunk_bytes = Draw(random, 32, 1024);
   limits.shard_queue_chunks = static_cast<uint32_t>(Draw(random, 1, 8));
   limits.inflight_bytes_max = Draw(random, 32768, 262144);
-  limits.step_bytes = Draw(random, 64, 4096);
+  limits.step_bytes = Draw(random, 64, random.Bernoulli(0.5) ? 256 : 4096);
   limits.step_bytes_max = 2 * limits.step_bytes;
   limits.step_linger = absl::Milliseconds(Draw(random, 1, 100));
   limits.steps_outstanding_max = static_cast<uint32_t>(Draw(random, 1, 64));
@@ -85,24 +99,49 @@ Plan DrawPlan(uint64_t seed) {
   core::Random random(seed);
   Plan plan;
   plan.seed = seed;
-  plan.records = DrawRecords(random);
+  plan.faults.tamper = random.Bernoulli(0.25) ? 1 : 0;
+  plan.records = DrawRecords(random, plan.faults.tamper > 0);
   plan.file_sink = random.Bernoulli(0.4);
   plan.separate_committer = random.Bernoulli(0.5);
   plan.spec = DrawSpec(random, plan.file_sink);
   plan.checkpoint_interval = random.Bernoulli(0.2)
                                  ? absl::ZeroDuration()
                                  : absl::Milliseconds(Draw(random, 20, 3000));
-  plan.trouble = absl::Seconds(Draw(random, 1, 40));
+  plan.trouble = absl::Seconds(Draw(random, 5, 60));
+  plan.delay_max = absl::Milliseconds(random.Bernoulli(0.5) ? 2 : 20);
   FaultRates& faults = plan.faults;
-  faults.kill_worker = DrawRate(random, 0.02);
-  faults.kill_controller = DrawRate(random, 0.02);
-  faults.kill_both = DrawRate(random, 0.01);
-  faults.power_loss = DrawRate(random, 0.01);
-  faults.freeze_worker = DrawRate(random, 0.01);
-  faults.freeze_controller = DrawRate(random, 0.01);
-  faults.bad_network = DrawRate(random, 0.02);
-  faults.store_trouble = DrawRate(random, 0.03);
-  faults.target_trouble = DrawRate(random, 0.03);
+  faults.kill_worker = DrawRate(random, absl::Milliseconds(100));
+  faults.kill_controller = DrawRate(random, absl::Milliseconds(100));
+  faults.kill_both = DrawRate(random, absl::Milliseconds(200));
+  faults.power_loss = DrawRate(random, absl::Milliseconds(200));
+  faults.freeze_worker = DrawRate(random, absl::Milliseconds(200));
+  faults.freeze_controller = DrawRate(random, absl::Milliseconds(200));
+  faults.wake = DrawRate(random, absl::Milliseconds(50));
+  faults.bad_network = DrawRate(random, absl::Milliseconds(200));
+  faults.store_trouble = DrawRate(random, absl::Milliseconds(50));
+  faults.target_trouble = DrawRate(random, absl::Milliseconds(50));
+  return plan;
+}
+
+Plan QuietPlan(uint64_t seed, bool file_sink, bool separate_committer) {
+  core::Random random(1);
+  Plan plan;
+  plan.seed = seed;
+  plan.file_sink = file_sink;
+  plan.separate_committer = separate_committer;
+  for (int i = 0; i < 200; ++i) {
+    plan.records.push_back(
+        absl::StrCat("{\"k\":\"key", random.Uniform(12), "\",\"n\":", i, "}"));
+  }
+  plan.spec = DrawSpec(random, file_sink);
+  plan.spec.shards = 3;
+  core::ConnectorLimits& limits = plan.spec.limits;
+  limits = core::ConnectorLimits{};
+  limits.chunk_bytes = 128;
+  limits.shard_queue_chunks = 2;
+  limits.step_bytes = 256;
+  limits.step_bytes_max = 512;
+  limits.step_linger = absl::Milliseconds(10);
   return plan;
 }
 
@@ -121,6 +160,39 @@ std::vector<std::vector<std::string>> ExpectedShards(const Plan& plan) {
         text + "\n");
   }
   return shards;
+}
+
+std::string Tampered(const std::string& input, const core::StepResult& step,
+                     core::Random& random) {
+  const auto position =
+      core::FilePosition::Parse(step.resume.seek().value_or(""));
+  CHECK(position.ok()) << position.status();
+  const uint64_t start = position->start;
+  const uint64_t length = position->end - start;
+  std::vector<std::string> lines =
+      absl::StrSplit(input.substr(start, length), '\n', absl::SkipEmpty());
+  CHECK(!lines.empty());
+  std::string& line = lines[random.Uniform(lines.size())];
+  switch (random.Uniform(3)) {
+    case 0:
+      // A blank line is no record.
+      line.assign(line.size(), ' ');
+      break;
+    case 1:
+      if (lines.front() != lines.back()) {
+        std::swap(lines.front(), lines.back());
+        break;
+      }
+      [[fallthrough]];
+    default: {
+      // Still a record, with another number, key or text.
+      char& byte = line[line.find_last_of("0123456789x")];
+      byte = byte == '7' ? '8' : '7';
+    }
+  }
+  // Where the next step begins, it still does.
+  return absl::StrCat(input.substr(0, start), absl::StrJoin(lines, "\n"), "\n",
+                      input.substr(start + length));
 }
 
 }  // namespace penstock::simulation

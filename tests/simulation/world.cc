@@ -5,7 +5,6 @@
 #include "core/sinks/file/config.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/file/file_sink_reader.h"
-#include "core/sources/file/config.h"
 #include "core/sources/file/file_source.h"
 #include "server/dispatch/fence_store.h"
 #include "tests/support/fake_target.h"
@@ -19,54 +18,57 @@
 namespace penstock::simulation {
 namespace {
 
+using core::Reason;
+
 constexpr char kAddress[] = "worker";
-// How often faults are drawn and slow checks run.
-constexpr absl::Duration kMoment = absl::Milliseconds(5);
-// Without faults everything ends within this virtual time.
-constexpr absl::Duration kPeaceMax = absl::Minutes(30);
+constexpr char kInput[] = "/data/in.ndjson";
 // More events than any healthy run has.
 constexpr uint64_t kEventsMax = 5'000'000;
-
-std::string TableOf() {
-  return core::FakeDatabase::TableName(kPipeline, kConnector);
-}
 
 }  // namespace
 
 World::World(Plan plan)
     : plan_(std::move(plan)),
       scheduler_(plan_.seed),
-      faults_(plan_.seed ^ 0x9e3779b97f4a7c15u),
       network_(scheduler_),
       paths_({}),
+      table_(core::FakeDatabase::TableName(kPipeline, kConnector)),
       checkers_(plan_, store_disk_),
-      state_disk_(std::make_shared<core::FakeFileSystem>()) {
+      host_(std::make_shared<Host>()) {
   const std::string input =
       plan_.records.empty() ? "" : absl::StrJoin(plan_.records, "\n") + "\n";
-  data_disk_.Put("/data/in.ndjson", input);
+  data_disk_.Put(kInput, input);
+  network_.SetFaults({.delay_max = plan_.delay_max});
   database_.SetOnCommit([this](const std::string&, core::ShardIndex shard,
                                const core::FakeDatabase::Transaction& commit) {
-    checkers_.OnCommit(shard, commit);
+    OnDatabaseCommit(shard, commit);
   });
 }
 
 World::~World() {
   while (!frozen_controllers_.empty()) {
-    KillController(frozen_controllers_.back());
+    End(frozen_controllers_.back());
     frozen_controllers_.pop_back();
   }
-  KillController(controller_);
+  End(controller_);
   while (!frozen_workers_.empty()) {
-    KillWorker(frozen_workers_.back());
+    End(frozen_workers_.back());
     frozen_workers_.pop_back();
   }
-  KillWorker(worker_);
+  End(worker_);
 }
 
-void World::StartWorker(std::shared_ptr<core::FakeFileSystem> state_disk) {
+// --------------------------------------------------------------- processes
+
+void World::Start() {
+  StartWorker();
+  StartController();
+}
+
+void World::StartWorker() {
   auto life = std::make_unique<WorkerLife>();
   life->process = &scheduler_.NewProcess("worker");
-  life->state_disk = std::move(state_disk);
+  life->host = host_;
   life->registry = std::make_unique<core::Registry>();
   life->registry->RegisterSource("file", core::MakeFileSource);
   life->registry->RegisterParser("ndjson", core::MakeNdjsonParser);
@@ -94,20 +96,21 @@ void World::StartWorker(std::shared_ptr<core::FakeFileSystem> state_disk) {
   server::DispatcherOptions options;
   options.random_seed = scheduler_.random().Next64();
   auto dispatcher = server::Dispatcher::Create(
-      options, runtime, server::MakeFileFenceStore(*life->state_disk, "/state"),
-      nullptr);
+      options, runtime,
+      server::MakeFileFenceStore(life->host->state_disk, "/state"), nullptr);
+  worker_starts_ = absl::InfiniteFuture();
   if (!dispatcher.ok()) {
     checkers_.Violate(absl::StrCat("a worker does not start: ",
                                    dispatcher.status().message()));
     return;
   }
   life->dispatcher = *std::move(dispatcher);
-  network_.SetEndpoint(kAddress, {life->dispatcher.get(), life->process});
+  network_.SetEndpoint(kAddress,
+                       {life->dispatcher.get(), life->process, life->host});
   worker_ = std::move(life);
-  worker_starts_ = absl::InfiniteFuture();
 }
 
-void World::KillWorker(std::unique_ptr<WorkerLife>& life) {
+void World::End(std::unique_ptr<WorkerLife>& life) {
   if (life == nullptr) return;
   if (network_.At(kAddress).process == life->process) {
     network_.SetEndpoint(kAddress, {});
@@ -128,10 +131,7 @@ void World::StartController() {
   life->store->SetDelay(absl::Milliseconds(
       static_cast<int64_t>(scheduler_.random().Uniform(10))));
   life->control = std::make_unique<SimulatedControl>(
-      network_, *life->process, kAddress, plan_.spec,
-      [this](const std::string& connector, const core::StepResult& result) {
-        checkers_.OnResult(connector, result);
-      });
+      network_, *life->process, kAddress, plan_.spec, *this);
   client::ControllerOptions options;
   options.pipeline = kPipeline;
   options.controller_id =
@@ -154,12 +154,18 @@ void World::StartController() {
   life->controller = client::Controller::Create(
       std::move(options), executor, *life->store, {life->control.get()},
       [raw](absl::Status status) { raw->ended = std::move(status); });
+  if (fault_hook_) {
+    life->controller->SetFaultHook(
+        [this](client::FaultPoint point, const std::string& /*connector*/) {
+          fault_hook_(point);
+        });
+  }
   life->controller->Start();
   controller_ = std::move(life);
   controller_starts_ = absl::InfiniteFuture();
 }
 
-void World::KillController(std::unique_ptr<ControllerLife>& life) {
+void World::End(std::unique_ptr<ControllerLife>& life) {
   if (life == nullptr) return;
   life->process->frozen = true;
   Scheduler::Kill(*life->process);
@@ -170,14 +176,56 @@ void World::KillController(std::unique_ptr<ControllerLife>& life) {
   life.reset();
 }
 
+// -------------------------------------------------------------- what hurts
+
+void World::KillWorker(absl::Duration restart_after) {
+  ++outcome_.kills;
+  End(worker_);
+  worker_starts_ = scheduler_.now() + restart_after;
+}
+
+void World::KillController(absl::Duration restart_after) {
+  ++outcome_.kills;
+  End(controller_);
+  controller_starts_ = scheduler_.now() + restart_after;
+}
+
+void World::CrashWorkerHere(core::Random* power) {
+  if (worker_ == nullptr) return;
+  worker_->process->frozen = true;
+  worker_hit_ = true;
+  power_hit_ = power;
+}
+
+void World::CrashControllerHere() {
+  if (controller_ == nullptr) return;
+  controller_->process->frozen = true;
+  // It does nothing after its hook.
+  controller_->controller.reset();
+  controller_hit_ = true;
+}
+
+void World::CrashWhatWasHit() {
+  if (std::exchange(worker_hit_, false)) {
+    if (power_hit_ != nullptr) {
+      LosePower(core::FakeFileSystem::Unsynced::kRandomPrefix, *power_hit_,
+                absl::ZeroDuration());
+    } else {
+      KillWorker(absl::ZeroDuration());
+    }
+  }
+  if (std::exchange(controller_hit_, false)) {
+    KillController(absl::ZeroDuration());
+  }
+}
+
 void World::FreezeWorker() {
   if (worker_ == nullptr) return;
   ++outcome_.freezes;
   worker_->process->frozen = true;
   frozen_workers_.push_back(std::move(worker_));
-  // Another takes its address, on another host: it knows no fence.
   network_.SetEndpoint(kAddress, {});
-  state_disk_ = std::make_shared<core::FakeFileSystem>();
+  host_ = std::make_shared<Host>();
   worker_starts_ = scheduler_.now();
 }
 
@@ -189,152 +237,149 @@ void World::FreezeController() {
   controller_starts_ = scheduler_.now();
 }
 
-void World::WakeSomebody() {
+void World::Wake(core::Random& random, double p) {
   for (auto& life : frozen_workers_) {
-    if (faults_.Bernoulli(0.5)) life->process->frozen = false;
+    if (random.Bernoulli(p)) life->process->frozen = false;
   }
   for (auto& life : frozen_controllers_) {
-    if (faults_.Bernoulli(0.5)) life->process->frozen = false;
+    if (random.Bernoulli(p)) life->process->frozen = false;
   }
 }
 
-void World::LosePower() {
-  ++outcome_.power_losses;
-  while (!frozen_workers_.empty()) {
-    KillWorker(frozen_workers_.back());
-    frozen_workers_.pop_back();
-  }
-  KillWorker(worker_);
-  core::Random random = faults_.Fork();
-  const auto unsynced = faults_.Bernoulli(0.5)
-                            ? core::FakeFileSystem::Unsynced::kLost
-                            : core::FakeFileSystem::Unsynced::kRandomPrefix;
-  data_disk_.Crash(unsynced, &random);
-  state_disk_->Crash(unsynced, &random);
-  worker_starts_ = scheduler_.now() + absl::Seconds(1) * faults_.Double();
-}
-
-void World::Trouble() {
-  const FaultRates& rates = plan_.faults;
-  if (faults_.Bernoulli(rates.kill_worker) ||
-      faults_.Bernoulli(rates.kill_both)) {
-    ++outcome_.kills;
-    KillWorker(worker_);
-    worker_starts_ = scheduler_.now() + absl::Seconds(1) * faults_.Double();
-    if (faults_.Bernoulli(rates.kill_both * 20)) {
-      KillController(controller_);
-      controller_starts_ =
-          scheduler_.now() + absl::Seconds(1) * faults_.Double();
-    }
-  }
-  if (faults_.Bernoulli(rates.kill_controller)) {
-    ++outcome_.kills;
-    KillController(controller_);
-    controller_starts_ = scheduler_.now() + absl::Seconds(1) * faults_.Double();
-  }
-  if (faults_.Bernoulli(rates.power_loss)) LosePower();
-  if (faults_.Bernoulli(rates.freeze_worker)) FreezeWorker();
-  if (faults_.Bernoulli(rates.freeze_controller)) FreezeController();
-  if (faults_.Bernoulli(0.02)) WakeSomebody();
-  if (faults_.Bernoulli(rates.bad_network)) {
-    network_.SetFaults({.lose = 0.3 * faults_.Double(),
-                        .repeat = 0.3 * faults_.Double(),
-                        .delay_max = absl::Milliseconds(200) * faults_.Double(),
-                        .late = 0.1 * faults_.Double()});
-    network_heals_ = scheduler_.now() + absl::Seconds(5) * faults_.Double();
-  }
-  if (controller_ != nullptr && faults_.Bernoulli(rates.store_trouble)) {
-    if (faults_.Bernoulli(0.5)) {
-      controller_->store->LoseAnswers(1);
-    } else {
-      controller_->store->FailNext(
-          1, core::MakeError(core::Reason::UNAVAILABLE, "store is away"));
-    }
-  }
-  if (faults_.Bernoulli(rates.target_trouble)) {
-    using Operation = core::FakeDatabase::Operation;
-    const Operation operations[] = {Operation::kOpen, Operation::kBatchStart,
-                                    Operation::kPush, Operation::kBatchEnd,
-                                    Operation::kCommit};
-    const Operation operation = operations[faults_.Uniform(5)];
-    if (faults_.Bernoulli(0.5)) {
-      database_.LoseNextAnswer(operation);
-    } else {
-      database_.FailNext(operation, core::MakeError(core::Reason::UNAVAILABLE,
-                                                    "target is away"));
-    }
-  }
-}
-
-void World::MakePeace() {
-  peace_ = true;
-  network_.SetFaults({});
-  network_heals_ = absl::InfiniteFuture();
+void World::WakeAll() {
   for (auto& life : frozen_workers_) life->process->frozen = false;
   for (auto& life : frozen_controllers_) life->process->frozen = false;
 }
 
-void World::Tend() {
-  if (worker_ == nullptr && scheduler_.now() >= worker_starts_) {
-    StartWorker(state_disk_);
-  }
-  if (scheduler_.now() >= network_heals_) {
-    network_.SetFaults({});
-    network_heals_ = absl::InfiniteFuture();
-  }
-  // A controller that was superseded ends; if nobody leads, one is started.
-  std::erase_if(frozen_controllers_, [](auto& life) {
-    if (!life->ended.has_value()) return false;
-    KillController(life);
-    return true;
-  });
-  if (controller_ != nullptr && controller_->ended.has_value() &&
-      !controller_->ended->ok()) {
-    const absl::Status ended = *controller_->ended;
-    if (core::HasReason(ended, core::Reason::STALE_EPOCH) ||
-        core::HasReason(ended, core::Reason::UNAVAILABLE)) {
-      KillController(controller_);
-      controller_starts_ = scheduler_.now() + absl::Milliseconds(100);
-    } else {
-      checkers_.Violate(
-          absl::StrCat("the controller gave up: ", ended.ToString()));
-    }
-  }
-  if (controller_ == nullptr && scheduler_.now() >= controller_starts_) {
-    StartController();
-  }
+void World::WakeController(size_t index) {
+  frozen_controllers_[index]->process->frozen = false;
 }
 
-void World::Check() {
-  std::vector<core::Step> progress;
-  if (!plan_.file_sink) {
-    for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
-      if (const auto steps = database_.Progress(TableOf(), shard)) {
-        progress.push_back(*steps);
-      }
-    }
+void World::LosePower(core::FakeFileSystem::Unsynced unsynced,
+                      core::Random& random, absl::Duration restart_after) {
+  ++outcome_.power_losses;
+  while (!frozen_workers_.empty()) {
+    End(frozen_workers_.back());
+    frozen_workers_.pop_back();
   }
-  checkers_.CheckStore(progress);
-  if (worker_ != nullptr) {
-    for (const auto& status : worker_->dispatcher->Statuses()) {
-      checkers_.CheckStatus(status);
-    }
+  End(worker_);
+  data_disk_.Crash(unsynced, &random);
+  host_->state_disk.Crash(unsynced, &random);
+  worker_starts_ = scheduler_.now() + restart_after;
+}
+
+bool World::TamperWithInput(core::Random& random) {
+  const auto found = store_disk_.state.connectors.find(kConnector);
+  if (tamper_.has_value() || found == store_disk_.state.connectors.end()) {
+    return false;
   }
+  Tamper tamper;
+  tamper.at = scheduler_.now();
+  tamper.progress = Progress();
+  tamper.writer = database_.writer(table_);
+  tamper.input = *data_disk_.Contents(kInput);
+  std::vector<const core::StepResult*> rows;
+  for (const core::StepResult& row : found->second.journal) {
+    const bool is_held = std::all_of(
+        tamper.progress.begin(), tamper.progress.end(),
+        [&row](core::Step progress) { return progress > row.step; });
+    if (!is_held && row.amount.records > 0) rows.push_back(&row);
+  }
+  if (rows.empty()) return false;
+  const core::StepResult& row = *rows[random.Uniform(rows.size())];
+  tamper.step = row.step;
+  data_disk_.Put(kInput, Tampered(tamper.input, row, random));
+  tamper_ = std::move(tamper);
+  ++outcome_.tampers;
+  return true;
+}
+
+// ------------------------------------------------------------------ running
+
+void World::Tend() {
+  if (worker_ == nullptr && scheduler_.now() >= worker_starts_) StartWorker();
+  // A controller that was superseded ends.
+  std::erase_if(frozen_controllers_, [this](auto& life) {
+    if (!life->ended.has_value()) return false;
+    superseded_.push_back(*life->ended);
+    End(life);
+    return true;
+  });
+  TendController();
+}
+
+void World::TendController() {
+  if (controller_ == nullptr) {
+    if (!controllers_held_ && scheduler_.now() >= controller_starts_) {
+      StartController();
+    }
+    return;
+  }
+  if (!controller_->ended.has_value() || controller_->ended->ok()) return;
+  const absl::Status ended = *controller_->ended;
+  if (core::HasReason(ended, Reason::STALE_EPOCH) ||
+      core::HasReason(ended, Reason::UNAVAILABLE)) {
+    // If nobody leads, one is started.
+  } else if (tamper_.has_value() &&
+             (core::HasReason(ended, Reason::REPLAY_MISMATCH) ||
+              core::HasReason(ended, Reason::POSITION_EXPIRED))) {
+    OnMismatch(ended);
+  } else {
+    checkers_.Violate(
+        absl::StrCat("the controller gave up: ", ended.ToString()));
+  }
+  End(controller_);
+  controller_starts_ = scheduler_.now() + absl::Milliseconds(100);
+}
+
+void World::OnMismatch(const absl::Status& ended) {
+  ++outcome_.mismatches;
+  mismatch_ = ended;
+  if (const auto status = Status();
+      status.has_value() && core::HasReason(ended, Reason::REPLAY_MISMATCH) &&
+      status->state != core::ConnectorState::kFailed) {
+    checkers_.Violate(
+        absl::StrCat("INV-3: a mismatch leaves the connector in state ",
+                     core::StateName(status->state)));
+  }
+  // A person puts the input back.
+  data_disk_.Put(kInput, tamper_->input);
+  tamper_.reset();
+}
+
+bool World::Step(absl::Time until) {
+  if (!scheduler_.Step(until)) return false;
+  ++outcome_.events;
+  CrashWhatWasHit();
+  Check();
+  if (outcome_.events > kEventsMax) {
+    checkers_.Violate(absl::StrCat("too many events: something spins; ",
+                                   scheduler_.Describe()));
+  }
+  return checkers_.violation().empty();
 }
 
 bool World::RunFor(absl::Duration duration) {
-  const absl::Time until = scheduler_.now() + duration;
-  while (scheduler_.Step(until)) {
-    ++outcome_.events;
-    Check();
+  return !RunUntil([] { return false; }, duration) &&
+         checkers_.violation().empty();
+}
+
+bool World::RunUntil(const std::function<bool()>& condition,
+                     absl::Duration duration) {
+  const absl::Time start = scheduler_.now();
+  const absl::Time end = start + duration;
+  bool holds = condition();
+  while (!holds && scheduler_.now() < end) {
+    const absl::Time moment = std::min(end, scheduler_.now() + kMoment);
+    while (!holds && Step(moment)) holds = condition();
+    CheckSlowly();
     if (!checkers_.violation().empty()) return false;
-    if (outcome_.events > kEventsMax) {
-      checkers_.Violate(absl::StrCat("too many events: something spins; ",
-                                     scheduler_.Describe()));
-      return false;
-    }
+    if (holds) break;
+    Tend();
+    holds = condition();
   }
-  return checkers_.violation().empty();
+  outcome_.virtual_time += scheduler_.now() - start;
+  return holds;
 }
 
 bool World::Finished() const {
@@ -342,69 +387,178 @@ bool World::Finished() const {
          controller_->ended->ok();
 }
 
-Outcome World::Run() {
-  StartWorker(state_disk_);
-  StartController();
-  const auto check_files = [this](bool at_the_end) {
-    if (!plan_.file_sink) return;
+void World::RunControllerAgain() {
+  End(controller_);
+  controller_starts_ = scheduler_.now() + absl::Seconds(1);
+}
+
+// ------------------------------------------------------------ what is there
+
+std::optional<core::ConnectorStatus> World::Status() const {
+  if (worker_ == nullptr) return std::nullopt;
+  std::vector<core::ConnectorStatus> all = worker_->dispatcher->Statuses();
+  if (all.empty()) return std::nullopt;
+  return std::move(all.front());
+}
+
+std::vector<core::Step> World::Progress() {
+  if (plan_.file_sink) {
     const auto& config =
         static_cast<const core::FileSinkConfig&>(*plan_.spec.sink);
     const auto reader = core::FileSinkReader::Open(data_disk_, config.path);
-    if (!reader.ok()) return;  // Nothing was opened there yet.
+    return reader.ok() ? reader->progress() : std::vector<core::Step>();
+  }
+  std::vector<core::Step> progress;
+  for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
+    if (const auto steps = database_.Progress(table_, shard)) {
+      progress.push_back(*steps);
+    }
+  }
+  return progress;
+}
+
+std::vector<std::vector<std::string>> World::Lines() {
+  std::vector<std::vector<std::string>> shards(plan_.spec.shards);
+  if (!plan_.file_sink) {
     for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
-      std::vector<std::string> lines;
-      core::FileSinkLines file_lines = reader->Lines(shard);
-      absl::string_view line;
-      while (true) {
-        const auto more = file_lines.Next(line);
-        if (!more.ok()) {
-          checkers_.Violate(absl::StrCat("the file sink is damaged: ",
-                                         more.status().message()));
-          return;
-        }
-        if (!*more) break;
-        lines.push_back(absl::StrCat(line, "\n"));
+      for (const std::string& line : database_.Lines(table_, shard)) {
+        shards[shard].push_back(line + "\n");
       }
-      if (at_the_end) {
-        checkers_.CheckComplete(shard, lines);
-      } else {
-        checkers_.CheckVisible(shard, lines);
+    }
+    return shards;
+  }
+  const auto& config =
+      static_cast<const core::FileSinkConfig&>(*plan_.spec.sink);
+  const auto reader = core::FileSinkReader::Open(data_disk_, config.path);
+  if (!reader.ok()) return shards;  // Nothing was opened there yet.
+  for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
+    core::FileSinkLines lines = reader->Lines(shard);
+    absl::string_view line;
+    while (true) {
+      const auto more = lines.Next(line);
+      if (!more.ok()) {
+        checkers_.Violate(absl::StrCat("the file sink is damaged: ",
+                                       more.status().message()));
+        return shards;
       }
+      if (!*more) break;
+      shards[shard].push_back(absl::StrCat(line, "\n"));
+    }
+  }
+  return shards;
+}
+
+std::string World::Describe() {
+  std::string text = scheduler_.Describe();
+  if (controller_ == nullptr || controller_->controller == nullptr) {
+    absl::StrAppend(&text, "; no controller");
+  } else {
+    for (const auto& connector :
+         controller_->controller->Snapshot().connectors) {
+      absl::StrAppend(
+          &text, "; controller: ", connector.state, ", made ",
+          connector.made_steps, ", journaled ", connector.journaled_steps,
+          ", released ", connector.released_steps, ", checkpointed ",
+          connector.checkpointed_steps, ", last error ", connector.last_error);
+    }
+  }
+  if (controller_ != nullptr) {
+    absl::StrAppend(&text, "; calls at the store ",
+                    controller_->store->pending());
+  }
+  if (const auto status = Status()) {
+    absl::StrAppend(&text, "; worker: ", core::StateName(status->state),
+                    ", made ", status->made_steps, ", released ",
+                    status->released_steps, ", completed ",
+                    status->completed_steps);
+  } else {
+    absl::StrAppend(&text, worker_ == nullptr ? "; no worker" : "; not open");
+  }
+  return text;
+}
+
+// ----------------------------------------------------------------- checking
+
+void World::OnResult(const std::string& connector,
+                     const core::StepResult& result) {
+  checkers_.OnResult(connector, result);
+}
+
+void World::OnReplayed(const Process& worker, core::Step step,
+                       const core::ReplayReply& reply) {
+  ++(reply.already_held ? outcome_.already_held : outcome_.replayed);
+  // One that was stopped may have read it before.
+  if (worker_ == nullptr || worker_->process != &worker) return;
+  if (tamper_.has_value() && step == tamper_->step && !reply.already_held) {
+    checkers_.Violate(
+        absl::StrCat("INV-3: step ", step, " was replayed from other input"));
+  }
+}
+
+void World::OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) {
+  checkers_.Violate(absl::StrCat("INV-7: a command of epoch ", epoch,
+                                 " passed the fence after one of ",
+                                 epoch_before));
+}
+
+void World::OnDatabaseCommit(core::ShardIndex shard,
+                             const core::FakeDatabase::Transaction& commit) {
+  checkers_.OnCommit(shard, commit);
+  // A writer that had read the step before may still bring it in.
+  if (tamper_.has_value() && commit.steps.end > tamper_->step &&
+      shard < tamper_->progress.size() &&
+      tamper_->progress[shard] <= tamper_->step &&
+      commit.writer > tamper_->writer) {
+    checkers_.Violate(absl::StrCat("INV-3: shard ", shard, " shows step ",
+                                   tamper_->step,
+                                   " although its input has changed"));
+  }
+}
+
+void World::Check() {
+  if (checkers_.StoreMoved()) checkers_.CheckStore(Progress());
+  ForEachAwake([this](const core::ConnectorStatus& status) {
+    checkers_.CheckStatus(status);
+    if (!plan_.file_sink) checkers_.CheckCompleted(status);
+  });
+  const auto writer = database_.writer(table_);
+  if (writer < writer_) {
+    checkers_.Violate("INV-7: the target let a lower writer in");
+  }
+  writer_ = writer;
+}
+
+void World::ForEachAwake(
+    const std::function<void(const core::ConnectorStatus&)>& look) const {
+  const auto look_at = [&look](const WorkerLife& life) {
+    for (const core::ConnectorStatus& status : life.dispatcher->Statuses()) {
+      look(status);
     }
   };
-  const absl::Time start = scheduler_.now();
-  const absl::Time trouble_ends = start + plan_.trouble;
-  const absl::Time peace_ends = trouble_ends + kPeaceMax;
-  while (RunFor(kMoment)) {
-    Tend();
-    check_files(/*at_the_end=*/false);
-    if (Finished() && (peace_ || scheduler_.now() >= trouble_ends)) break;
-    if (Finished()) {
-      // Run again, as a person would, until the trouble is over: nothing new
-      // may come of it.
-      KillController(controller_);
-      controller_starts_ = scheduler_.now() + absl::Seconds(1);
-    }
-    if (!peace_ && scheduler_.now() >= trouble_ends) MakePeace();
-    if (!peace_) Trouble();
-    if (scheduler_.now() > peace_ends) {
-      checkers_.Violate("no end within the time that peace gives");
-    }
+  if (worker_ != nullptr) look_at(*worker_);
+  for (const auto& life : frozen_workers_) {
+    if (!life->process->frozen) look_at(*life);
   }
-  if (checkers_.violation().empty()) {
-    for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
-      if (plan_.file_sink) break;
-      std::vector<std::string> lines;
-      for (const std::string& line : database_.Lines(TableOf(), shard)) {
-        lines.push_back(line + "\n");
-      }
-      checkers_.CheckComplete(shard, lines);
-    }
-    check_files(/*at_the_end=*/true);
+}
+
+void World::CheckSlowly() {
+  if (!plan_.file_sink || data_disk_.halted()) return;
+  if (data_disk_.mutating_operations() == operations_seen_) return;
+  operations_seen_ = data_disk_.mutating_operations();
+  const std::vector<std::vector<std::string>> lines = Lines();
+  for (uint32_t shard = 0; shard < lines.size(); ++shard) {
+    checkers_.CheckVisible(shard, lines[shard]);
   }
-  outcome_.violation = checkers_.violation();
-  outcome_.virtual_time = scheduler_.now() - start;
-  return outcome_;
+  ForEachAwake([this](const core::ConnectorStatus& status) {
+    checkers_.CheckCompleted(status);
+  });
+}
+
+void World::CheckComplete() {
+  const std::vector<std::vector<std::string>> lines = Lines();
+  for (uint32_t shard = 0; shard < lines.size(); ++shard) {
+    checkers_.CheckComplete(shard, lines[shard]);
+  }
 }
 
 }  // namespace penstock::simulation

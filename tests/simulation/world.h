@@ -1,10 +1,10 @@
-// Workers, controllers, disks and a network in one virtual machine, driven by
-// one seed through faults to the end.
+// Workers, controllers, disks and a network in one virtual machine.
 // See tests/simulation/README.md; checks INV-1, 2, 3, 4, 7 and 8.
 #pragma once
 
 #include "client/controller/controller.h"
 #include "core/base/path_policy.h"
+#include "core/base/random.h"
 #include "core/connector/registry.h"
 #include "server/dispatch/dispatcher.h"
 #include "tests/simulation/checkers.h"
@@ -16,8 +16,10 @@
 #include "tests/support/fake_state_store.h"
 
 #include <absl/status/status.h>
+#include <absl/time/time.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,9 +30,8 @@ namespace penstock::simulation {
 // One life of a worker process.
 struct WorkerLife {
   Process* process = nullptr;
-  // Where this life keeps its fence; the next life on the same host has it,
-  // too. Shared by: the lives on one host.
-  std::shared_ptr<core::FakeFileSystem> state_disk;
+  // Shared with: the other lives on it, messages to them.
+  std::shared_ptr<Host> host;
   std::unique_ptr<core::Registry> registry;
   std::unique_ptr<server::Dispatcher> dispatcher;
 };
@@ -44,7 +45,7 @@ struct ControllerLife {
   std::optional<absl::Status> ended;
 };
 
-// How a run ended.
+// What happened in a world.
 struct Outcome {
   // Empty: everything held.
   std::string violation;
@@ -52,62 +53,172 @@ struct Outcome {
   uint64_t kills = 0;
   uint64_t freezes = 0;
   uint64_t power_losses = 0;
-  uint64_t recoveries = 0;
+  // The input was changed under journaled steps; and that was noticed.
+  uint64_t tampers = 0;
+  uint64_t mismatches = 0;
+  // Replayed steps that were read again, and that were only skipped.
+  uint64_t replayed = 0;
+  uint64_t already_held = 0;
   absl::Duration virtual_time;
 };
 
+// The machine: it restarts what died, checks every event, and does by itself
+// nothing that hurts.
+//
 // Threads: confined to the test's thread.
-class World {
+class World final : public Witness {
  public:
+  // Told at each of a controller's fault points; it may crash what it wants.
+  using FaultHook = std::function<void(client::FaultPoint)>;
+
   explicit World(Plan plan);
-  ~World();
+  ~World() override;
 
-  // Runs faults, then peace, until everything is delivered and checkpointed or
-  // something is wrong.
-  Outcome Run();
+  // Before the first controller is started.
+  void SetFaultHook(FaultHook hook) { fault_hook_ = std::move(hook); }
+  // The first worker and the first controller.
+  void Start();
 
- private:
-  void StartWorker(std::shared_ptr<core::FakeFileSystem> state_disk);
-  void KillWorker(std::unique_ptr<WorkerLife>& life);
-  void StartController();
-  static void KillController(std::unique_ptr<ControllerLife>& life);
+  // Lets everybody run for `duration` of virtual time, then restarts what died
+  // and ends what was superseded. False: a violation.
+  bool RunFor(absl::Duration duration);
+  // Until `condition` holds after an event, at most for `duration`. Returns:
+  // whether it holds and nothing was violated.
+  bool RunUntil(const std::function<bool()>& condition,
+                absl::Duration duration);
+  // The controller ended well: everything is delivered and checkpointed.
+  bool Finished() const;
+  // Runs a controller once more, as a person would: nothing may come of it.
+  void RunControllerAgain();
+  void CheckComplete();
 
-  // Lets faults happen at this moment.
-  void Trouble();
+  // --- What hurts. A killed process is started again after `restart_after`.
+  void KillWorker(absl::Duration restart_after);
+  void KillController(absl::Duration restart_after);
+  // For hooks, which run inside a process: nothing of it runs any more, and it
+  // is killed after this event. `power`: its machine goes, too.
+  void CrashWorkerHere(core::Random* power);
+  void CrashControllerHere();
+  // SIGSTOP. Another is started at once; a worker on another host, which knows
+  // no fence.
   void FreezeWorker();
   void FreezeController();
-  void WakeSomebody();
-  void LosePower();
-  void MakePeace();
-  // Restarts what died; ends what was superseded.
+  // Wakes each that is stopped, with probability `p` each.
+  void Wake(core::Random& random, double p);
+  void WakeAll();
+  void WakeController(size_t index);
+  // While they are held, none is started.
+  void HoldControllers(bool hold) { controllers_held_ = hold; }
+  // Of the workers' machines, with the data disk. Kills every worker.
+  void LosePower(core::FakeFileSystem::Unsynced unsynced, core::Random& random,
+                 absl::Duration restart_after);
+  // Changes the input under a step that is journaled and would be replayed.
+  // False: there is none. Requires: no worker runs, but perhaps stopped ones.
+  // The controller must end with an error for a person, who then restores the
+  // input; or else nobody read it again.
+  bool TamperWithInput(core::Random& random);
+
+  const Plan& plan() const { return plan_; }
+  Scheduler& scheduler() { return scheduler_; }
+  Network& network() { return network_; }
+  core::FakeDatabase& database() { return database_; }
+  core::FakeFileSystem& data_disk() { return data_disk_; }
+  client::FakeStoreDisk& store_disk() { return store_disk_; }
+  // Null while it is dead.
+  WorkerLife* worker() { return worker_.get(); }
+  ControllerLife* controller() { return controller_.get(); }
+  const std::vector<std::unique_ptr<WorkerLife>>& frozen_workers() const {
+    return frozen_workers_;
+  }
+  const std::vector<std::unique_ptr<ControllerLife>>& frozen_controllers()
+      const {
+    return frozen_controllers_;
+  }
+  // How each woken controller that was superseded ended.
+  const std::vector<absl::Status>& superseded() const { return superseded_; }
+  Checkers& checkers() { return checkers_; }
+  Outcome& outcome() { return outcome_; }
+
+  // --- What is there.
+  // Of the living worker's connector; nullopt: there is none.
+  std::optional<core::ConnectorStatus> Status() const;
+  // What the target holds of each shard; empty: never opened.
+  std::vector<core::Step> Progress();
+  // How the last controller that a person had to decide on ended.
+  const std::optional<absl::Status>& mismatch() const { return mismatch_; }
+  // Who runs and how far everybody is, for a failure's message.
+  std::string Describe();
+  // What is visible of each shard.
+  std::vector<std::vector<std::string>> Lines();
+
+  // Witness.
+  void OnResult(const std::string& connector,
+                const core::StepResult& result) override;
+  void OnReplayed(const Process& worker, core::Step step,
+                  const core::ReplayReply& reply) override;
+  void OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) override;
+
+ private:
+  struct Tamper {
+    core::Step step = 0;
+    // Before it was changed.
+    std::string input;
+    // Of each shard, as the target stood; and who wrote last.
+    std::vector<core::Step> progress;
+    std::optional<core::Writer> writer;
+    absl::Time at;
+  };
+
+  void StartWorker();
+  void StartController();
+  void End(std::unique_ptr<WorkerLife>& life);
+  static void End(std::unique_ptr<ControllerLife>& life);
+  void CrashWhatWasHit();
   void Tend();
-  // Runs for `duration` of virtual time. False: a violation.
-  bool RunFor(absl::Duration duration);
+  void TendController();
+  void OnMismatch(const absl::Status& ended);
+  void OnDatabaseCommit(core::ShardIndex shard,
+                        const core::FakeDatabase::Transaction& commit);
+  bool Step(absl::Time until);
+  // After each event; and once in a moment.
   void Check();
-  bool Finished() const;
+  void CheckSlowly();
+  // Every connector, also those of workers that woke again.
+  void ForEachAwake(
+      const std::function<void(const core::ConnectorStatus&)>& look) const;
 
   const Plan plan_;
   Scheduler scheduler_;
-  core::Random faults_;
   Network network_;
   core::PathPolicy paths_;
+  const std::string table_;
   // What outlives every process: the input, the file sink's directory, the
   // transactional target, the controller's store.
   core::FakeFileSystem data_disk_;
   core::FakeDatabase database_;
+  // The table's, after the last event.
+  std::optional<core::Writer> writer_;
   client::FakeStoreDisk store_disk_;
   Checkers checkers_;
+  // Of the data disk, when CheckSlowly looked last.
+  uint64_t operations_seen_ = 0;
+  FaultHook fault_hook_;
 
+  std::shared_ptr<Host> host_;
   std::unique_ptr<WorkerLife> worker_;
   std::unique_ptr<ControllerLife> controller_;
-  std::shared_ptr<core::FakeFileSystem> state_disk_;
-  // Stopped processes that may wake.
+  // Stopped processes that may wake, or have woken.
   std::vector<std::unique_ptr<WorkerLife>> frozen_workers_;
   std::vector<std::unique_ptr<ControllerLife>> frozen_controllers_;
+  std::vector<absl::Status> superseded_;
   absl::Time worker_starts_ = absl::InfiniteFuture();
   absl::Time controller_starts_ = absl::InfiniteFuture();
-  absl::Time network_heals_ = absl::InfiniteFuture();
-  bool peace_ = false;
+  bool controllers_held_ = false;
+  bool worker_hit_ = false;
+  core::Random* power_hit_ = nullptr;
+  bool controller_hit_ = false;
+  std::optional<Tamper> tamper_;
+  std::optional<absl::Status> mismatch_;
   Outcome outcome_;
 };
 

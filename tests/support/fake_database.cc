@@ -126,6 +126,11 @@ void FakeDatabase::LoseNextAnswer(Operation operation) {
                                      .lost = true});
 }
 
+void FakeDatabase::HealAll() {
+  MutexLock lock(mu_);
+  failures_.clear();
+}
+
 void FakeDatabase::SetHook(Hook hook) { hook_ = std::move(hook); }
 
 void FakeDatabase::SetOnCommit(OnCommit on_commit) {

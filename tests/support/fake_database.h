@@ -85,6 +85,8 @@ class FakeDatabase {
   void FailNext(Operation operation, absl::Status status, int times = 1);
   // The next one takes effect and is answered with UNAVAILABLE.
   void LoseNextAnswer(Operation operation);
+  // Takes back what is left of the failures above.
+  void HealAll();
   // Asked before each call, after the failures above. Null: none.
   void SetHook(Hook hook);
   // Told of each transaction, after it was added. Null: nobody.
