@@ -14,11 +14,17 @@
 #include <string>
 #include <vector>
 
+#ifdef __SANITIZE_ADDRESS__
+// A process that is killed frees nothing: what waited for an answer holds the
+// connector that was to give it.
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+#endif
+
 namespace penstock::simulation {
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint64_t kSeeds = 500;
+constexpr uint64_t kSeeds = 600;
 #else
 constexpr uint64_t kSeeds = 5000;
 #endif
@@ -33,7 +39,7 @@ uint64_t Number(const char* name, uint64_t otherwise) {
 // Each part runs its share of the seeds, so that ctest uses both cores.
 class SimulationTest : public testing::TestWithParam<uint64_t> {};
 
-constexpr uint64_t kParts = 10;
+constexpr uint64_t kParts = 5;
 
 TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   const uint64_t seeds = Number("PENSTOCK_SIMULATION_SEEDS", kSeeds);

@@ -207,25 +207,44 @@ TEST_P(ZombieWorkerTest, AWorkerThatWakesWritesNothing) {
   }
 }
 
+// Stops the worker, which has not opened the target yet, lets another one do
+// so, and wakes the first.
+void ExpectThatALateOpenIsRefused(World& world) {
+  world.FreezeWorker();
+  ASSERT_TRUE(world.RunUntil([&] { return !world.Progress().empty(); }, kLong));
+  world.WakeAll();
+  ASSERT_TRUE(world.RunUntil([&] { return world.Finished(); }, kLong))
+      << world.checkers().violation();
+  ASSERT_THAT(world.frozen_workers(), SizeIs(1));
+  EXPECT_THAT(world.frozen_workers()[0]->dispatcher->Statuses(), SizeIs(0));
+  world.CheckComplete();
+  EXPECT_EQ(world.checkers().violation(), "");
+}
+
+bool IsOpening(World& world) {
+  return world.worker()->dispatcher->Find(kConnector) != nullptr &&
+         world.Progress().empty();
+}
+
+// The same request was carried out by another worker meanwhile.
 TEST_P(ZombieWorkerTest, AnOpenThatWakesTooLateIsRefused) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     World world(QuietPlan(seed, GetParam(), true));
     world.Start();
-    ASSERT_TRUE(world.RunUntil(
-        [&] { return world.worker()->dispatcher->Find(kConnector) != nullptr; },
-        kLong));
-    ASSERT_THAT(world.Progress(), SizeIs(0));
-    world.FreezeWorker();
-    ASSERT_TRUE(
-        world.RunUntil([&] { return !world.Progress().empty(); }, kLong));
-    world.WakeAll();
-    ASSERT_TRUE(world.RunUntil([&] { return world.Finished(); }, kLong))
-        << world.checkers().violation();
-    ASSERT_THAT(world.frozen_workers(), SizeIs(1));
-    EXPECT_THAT(world.frozen_workers()[0]->dispatcher->Statuses(), SizeIs(0));
-    world.CheckComplete();
-    EXPECT_EQ(world.checkers().violation(), "");
+    ASSERT_TRUE(world.RunUntil([&] { return IsOpening(world); }, kLong));
+    ASSERT_NO_FATAL_FAILURE(ExpectThatALateOpenIsRefused(world));
+  }
+}
+
+TEST_P(ZombieWorkerTest, AnOpenOfALowerWriterIsRefused) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    World world(QuietPlan(seed, GetParam(), true));
+    world.Start();
+    ASSERT_TRUE(world.RunUntil([&] { return IsOpening(world); }, kLong));
+    world.FreezeController();
+    ASSERT_NO_FATAL_FAILURE(ExpectThatALateOpenIsRefused(world));
   }
 }
 

@@ -274,15 +274,14 @@ bool World::TamperWithInput(core::Random& random) {
     return false;
   }
   Tamper tamper;
-  tamper.at = scheduler_.now();
-  tamper.progress = Progress();
   tamper.writer = database_.writer(table_);
   tamper.input = *data_disk_.Contents(kInput);
+  const std::vector<core::Step> progress = Progress();
   std::vector<const core::StepResult*> rows;
   for (const core::StepResult& row : found->second.journal) {
-    const bool is_held = std::all_of(
-        tamper.progress.begin(), tamper.progress.end(),
-        [&row](core::Step progress) { return progress > row.step; });
+    const bool is_held =
+        std::all_of(progress.begin(), progress.end(),
+                    [&row](core::Step steps) { return steps > row.step; });
     if (!is_held && row.amount.records > 0) rows.push_back(&row);
   }
   if (rows.empty()) return false;
@@ -505,10 +504,8 @@ void World::OnDatabaseCommit(core::ShardIndex shard,
                              const core::FakeDatabase::Transaction& commit) {
   checkers_.OnCommit(shard, commit);
   // A writer that had read the step before may still bring it in.
-  if (tamper_.has_value() && commit.steps.end > tamper_->step &&
-      shard < tamper_->progress.size() &&
-      tamper_->progress[shard] <= tamper_->step &&
-      commit.writer > tamper_->writer) {
+  if (tamper_.has_value() && commit.steps.begin <= tamper_->step &&
+      commit.steps.end > tamper_->step && commit.writer > tamper_->writer) {
     checkers_.Violate(absl::StrCat("INV-3: shard ", shard, " shows step ",
                                    tamper_->step,
                                    " although its input has changed"));

@@ -163,10 +163,8 @@ class World final : public Witness {
     core::Step step = 0;
     // Before it was changed.
     std::string input;
-    // Of each shard, as the target stood; and who wrote last.
-    std::vector<core::Step> progress;
+    // Who had opened the target last.
     std::optional<core::Writer> writer;
-    absl::Time at;
   };
 
   void StartWorker();
