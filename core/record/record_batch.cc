@@ -23,18 +23,6 @@ BufferSize SizeOf(std::span<const RecordEntry> entries) {
   return size;
 }
 
-absl::string_view ValueBytes(const RecordStorage& storage,
-                             const RecordEntry& entry) {
-  return {storage.block->data() + entry.value_begin, entry.value_size};
-}
-
-absl::string_view KeyBytes(const RecordStorage& storage,
-                           const RecordEntry& entry) {
-  const char* const base =
-      entry.key_in_arena ? storage.arena.data() : storage.block->data();
-  return {base + entry.key_begin, entry.key_size};
-}
-
 }  // namespace
 
 uint64_t RecordStorage::MemoryBytes() const {
@@ -56,31 +44,6 @@ RecordBatch::RecordBatch(std::shared_ptr<const RecordStorage> storage,
 
 uint64_t RecordBatch::MemoryBytes() const {
   return storage_ == nullptr ? 0 : storage_->MemoryBytes();
-}
-
-Record RecordBatch::At(size_t index) const {
-  DCHECK_LT(index, record_count());
-  const size_t place = begin_ + index;
-  const RecordStorage& storage = *storage_;
-  const RecordEntry& entry = storage.entries[place];
-  // Made at once: to clear a record first takes longer than to fill it.
-  return Record{
-      .value = entry.value_size == RecordEntry::kNull
-                   ? std::nullopt
-                   : std::optional(ValueBytes(storage, entry)),
-      .key = entry.key_size == RecordEntry::kNull
-                 ? std::nullopt
-                 : std::optional(KeyBytes(storage, entry)),
-      .meta = {.offset = entry.offset,
-               .event_time_ms = entry.event_time_ms,
-               .key_hash = entry.key_hash,
-               .partition = storage.partition,
-               .op = entry.op,
-               .has_key_hash = entry.has_key_hash},
-      .row = storage.columns == 0
-                 ? std::span<const Value>()
-                 : std::span<const Value>(storage.values)
-                       .subspan(place * storage.columns, storage.columns)};
 }
 
 int64_t RecordBatch::first_offset() const {

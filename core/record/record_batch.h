@@ -2,6 +2,7 @@
 // an InputQueue. See core/record/README.md; upholds INV-8.
 #pragma once
 
+#include "core/base/check.h"
 #include "core/record/block.h"
 #include "core/record/buffer_size.h"
 #include "core/record/record.h"
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -106,5 +108,38 @@ class RecordBatch {
   size_t end_ = 0;
   BufferSize size_;
 };
+
+// Inline: whoever looks at some of a record pays for that only.
+inline Record RecordBatch::At(size_t index) const {
+  DCHECK_LT(index, record_count());
+  const size_t place = begin_ + index;
+  const RecordStorage& storage = *storage_;
+  const RecordEntry& entry = storage.entries[place];
+  // Null values need no block.
+  const char* const block =
+      storage.block == nullptr ? nullptr : storage.block->data();
+  // Made at once: to clear a record first takes longer than to fill it.
+  return Record{
+      .value = entry.value_size == RecordEntry::kNull
+                   ? std::nullopt
+                   : std::optional(absl::string_view(block + entry.value_begin,
+                                                     entry.value_size)),
+      .key = entry.key_size == RecordEntry::kNull
+                 ? std::nullopt
+                 : std::optional(absl::string_view(
+                       (entry.key_in_arena ? storage.arena.data() : block) +
+                           entry.key_begin,
+                       entry.key_size)),
+      .meta = {.offset = entry.offset,
+               .event_time_ms = entry.event_time_ms,
+               .key_hash = entry.key_hash,
+               .partition = storage.partition,
+               .op = entry.op,
+               .has_key_hash = entry.has_key_hash},
+      .row = storage.columns == 0
+                 ? std::span<const Value>()
+                 : std::span<const Value>(storage.values)
+                       .subspan(place * storage.columns, storage.columns)};
+}
 
 }  // namespace penstock::core
