@@ -179,7 +179,7 @@ class Bench:
         return self._pipeline(directory, "{raw: {}}", 1)
 
     def _pipeline(self, directory, file_format, shards):
-        program = lambda name: os.path.join(self._options.bin, name)
+        client = os.path.join(self._options.bin, "penstock")
         pipeline = os.path.join(directory, "pipeline.yaml")
         socket = os.path.join(directory, "w.sock")
         with open(pipeline, "w", encoding="utf-8") as out:
@@ -192,8 +192,8 @@ class Bench:
                       f"    format: {file_format}\n"
                       f"    sink: {{file: {{path: '{directory}/out'}}}}\n"
                       f"    shards: {shards}\n")
-        worker = Child([program("penstock-worker"), "--listen",
-                        f"unix:{socket}", "--admin-listen", "", "--state-dir",
+        worker = Child([client + "-worker", "--listen", f"unix:{socket}",
+                        "--admin-listen", "", "--state-dir",
                         os.path.join(directory, "worker"), "--log-level",
                         "warning"], os.path.join(directory, "worker.log"))
         try:
@@ -203,14 +203,14 @@ class Bench:
                     raise Failure("the worker does not listen")
                 time.sleep(POLL_S)
             with Timer() as timer:
-                controller = Child([program("penstock"), "run", pipeline],
+                controller = Child([client, "run", pipeline],
                                    os.path.join(directory, "run.log"))
                 controller.watch_memory()
                 controller.wait()
             worker.stop()
         finally:
             worker.kill()
-        self._verify(program("penstock"), pipeline, file_format)
+        self._verify(client, pipeline, file_format)
         return timer.measured(self._size, worker.cpu_s + controller.cpu_s,
                               worker_cpu_s=worker.cpu_s,
                               controller_cpu_s=controller.cpu_s,
