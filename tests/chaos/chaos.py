@@ -21,6 +21,9 @@ import time
 
 import harness
 
+# Some 400 steps instead of 14, so that kills meet many commits, and the run is
+# not over before they come.
+LIMITS = {"step_bytes": "256KiB", "step_bytes_max": "512KiB"}
 KINDS = ("worker", "controller", "both", "local worker", "local both")
 
 
@@ -33,7 +36,7 @@ class Site:
         self.out = os.path.join(directory, "out")
         self.socket = None if local else os.path.join(directory, "w.sock")
         self.pipeline = harness.write_pipeline(
-            directory, source, socket=self.socket)
+            directory, source, socket=self.socket, limits=LIMITS)
         self.worker = self.run = None
         if not local:
             self.start_worker()
