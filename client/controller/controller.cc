@@ -348,7 +348,8 @@ void ControllerCore::ReadWhoLeads(absl::Status fenced) {
                              "pipeline '",
                              context_.fence.pipeline,
                              "' on that worker; give one of them another "
-                             "name")));
+                             "name, or, if this store is new because the "
+                             "old one was lost, restore that")));
   }));
 }
 

@@ -11,15 +11,17 @@ import collections
 import os
 import random
 import shutil
+import signal
 import sys
 
 import harness
 
-RECORDS = 150_000
+RECORDS = 300_000
 SEED = 21
-OK, DAMAGED, DECISION = 0, 3, 6
-LIMITS = {"step_bytes": "1MiB", "chunk_bytes_max": "64KiB",
-          "step_linger": "20ms"}
+OK, DAMAGED, SUPERSEDED, DECISION = 0, 3, 5, 6
+# Some 400 steps, so that the kills come in the middle.
+LIMITS = {"step_bytes": "64KiB", "step_bytes_max": "128KiB",
+          "chunk_bytes_max": "32KiB", "step_linger": "20ms"}
 
 
 # --- Damages -----------------------------------------------------------------
@@ -137,19 +139,25 @@ class Trial:
         run = self.programs.start_run(pipeline)
         out = os.path.join(self.site, "out")
         harness.wait_until(
-            "half of the output", alive=[run], condition=lambda:
-            harness.committed_bytes(out) > self.source_print.bytes // 2)
-        harness.kill(run)
+            "a quarter of the output", alive=[run], condition=lambda:
+            harness.committed_bytes(out) > self.source_print.bytes // 4)
+        self._kill_midway(run)
         harness.kill(worker)
         # A second open, so that there is a previous generation of all.
         worker = self._start_worker()
         run = self.programs.start_run(pipeline)
         harness.wait_until(
-            "more of the output", alive=[run], condition=lambda:
-            harness.committed_bytes(out) > self.source_print.bytes * 2 // 3)
-        harness.kill(run)
+            "half of the output", alive=[run], condition=lambda:
+            harness.committed_bytes(out) > self.source_print.bytes // 2)
+        self._kill_midway(run)
         harness.kill(worker)
         os.rename(self.site, self.template)
+
+    @staticmethod
+    def _kill_midway(run):
+        harness.kill(run)
+        if run.returncode != -signal.SIGKILL:
+            raise harness.Failure("the run was over before it was killed")
 
     def _start_worker(self):
         return self.programs.start_worker(
@@ -195,6 +203,22 @@ class Trial:
                     found.update(data.read(size).splitlines(keepends=True))
         return found
 
+    def lost_store_stops(self):
+        """A store that is gone without a trace is no first run either."""
+        for keep_fence, code in ((True, SUPERSEDED), (False, DECISION)):
+            site = harness.fresh(self.site)
+            pipeline = harness.write_pipeline(site, self.source)
+            harness.wait_for_end(self.programs.start_run(pipeline), OK)
+            before = harness.snapshot(os.path.join(site, "out"))
+            for name in ("state.db", "state.db-wal", "state.db-shm"):
+                if os.path.exists(os.path.join(site, name)):
+                    os.remove(os.path.join(site, name))
+            if not keep_fence:
+                shutil.rmtree(os.path.join(site, "state.db.worker"))
+            harness.wait_for_end(self.programs.start_run(pipeline), code)
+            if harness.snapshot(os.path.join(site, "out")) != before:
+                raise harness.Failure("a run without its store wrote")
+
     def local_worker_stops(self):
         """`penstock run` with a worker of its own says so and ends with 3."""
         site = harness.fresh(self.site)
@@ -234,6 +258,7 @@ def main():
                 if code not in codes:
                     wrong.append(f"{target} {damage.__name__}: ended with "
                                  f"{code}, allowed is {sorted(codes)}")
+        trial.lost_store_stops()
         trial.local_worker_stops()
         if wrong:
             raise harness.Failure("; ".join(wrong))

@@ -87,29 +87,32 @@ def _records(data):
 def _read_manifest(data):
     """{(shard, epoch, open): bytes} and progress, or None if incomplete."""
     state, progress, writer = None, [], None
-    for payload in _records(data):
-        kind, at = payload[0], 9
-        if kind == 1:
-            _, epoch, opened = struct.unpack_from("<IQQ", payload, at)
-            writer = (epoch, opened)
-        elif kind == 2:
-            (count,) = struct.unpack_from("<I", payload, at)
-            progress = list(struct.unpack_from(f"<{count}Q", payload, at + 4))
-            at += 4 + 8 * count
-            (count,) = struct.unpack_from("<I", payload, at)
-            state = {}
-            for i in range(count):
-                shard, epoch, opened, size = struct.unpack_from(
-                    "<IQQQ", payload, at + 4 + 28 * i)
-                state[(shard, epoch, opened)] = size
-        elif kind == 3 and state is not None:
-            (count,) = struct.unpack_from("<I", payload, at)
-            for i in range(count):
-                shard, size, steps = struct.unpack_from(
-                    "<IQQ", payload, at + 4 + 20 * i)
-                state[(shard, *writer)] = size
-                if shard < len(progress):
-                    progress[shard] = steps
+    try:
+        for payload in _records(data):
+            kind, at = payload[0], 9
+            if kind == 1:
+                _, epoch, opened = struct.unpack_from("<IQQ", payload, at)
+                writer = (epoch, opened)
+            elif kind == 2:
+                (count,) = struct.unpack_from("<I", payload, at)
+                progress = list(struct.unpack_from(f"<{count}Q", payload, at + 4))
+                at += 4 + 8 * count
+                (count,) = struct.unpack_from("<I", payload, at)
+                state = {}
+                for i in range(count):
+                    shard, epoch, opened, size = struct.unpack_from(
+                        "<IQQQ", payload, at + 4 + 28 * i)
+                    state[(shard, epoch, opened)] = size
+            elif kind == 3 and state is not None:
+                (count,) = struct.unpack_from("<I", payload, at)
+                for i in range(count):
+                    shard, size, steps = struct.unpack_from(
+                        "<IQQ", payload, at + 4 + 20 * i)
+                    state[(shard, *writer)] = size
+                    if shard < len(progress):
+                        progress[shard] = steps
+    except struct.error:
+        pass  # A damaged record (no checksums here): what precedes it counts.
     return None if state is None else (state, progress)
 
 
