@@ -114,7 +114,7 @@ def stop_between_transactions(process, directory):
     try:
         deadline = time.monotonic() + harness.WAIT_MAX
         while time.monotonic() < deadline:
-            process.send_signal(signal.SIGSTOP)
+            harness.stop(process)
             try:
                 store.execute("BEGIN IMMEDIATE")
                 store.execute("ROLLBACK")
@@ -132,7 +132,7 @@ def stopped_worker(programs, directory, source, source_print):
     site = Site(programs, directory, source, local=False)
     site.wait_for(source_print.bytes // 4)
     sleeper = site.worker
-    sleeper.send_signal(signal.SIGSTOP)
+    harness.stop(sleeper)
     harness.kill(site.run)
     before = site.committed()
     if before >= source_print.bytes:

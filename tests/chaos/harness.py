@@ -264,6 +264,26 @@ def kill(process):
     process.wait()
 
 
+def stop(process):
+    """SIGSTOP, and returns only when no thread of it runs any more.
+
+    The signal is delivered to each thread in its own time: what is looked at
+    before that may still be changed by the process.
+    """
+    process.send_signal(signal.SIGSTOP)
+    tasks = f"/proc/{process.pid}/task"
+
+    def stopped():
+        for task in os.listdir(tasks):
+            with open(os.path.join(tasks, task, "stat"), "rb") as stat:
+                state = stat.read().rpartition(b") ")[2][:1]
+            if state != b"T":
+                return False
+        return True
+
+    wait_until(f"process {process.pid} to stop", stopped)
+
+
 def wait_until(what, condition, *, alive=(), timeout=None):
     """Polls until `condition()`; a process of `alive` that ends is a failure.
     """
