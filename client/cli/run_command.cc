@@ -3,6 +3,7 @@
 #include "client/cli/crash_point.h"
 #include "client/cli/local_worker.h"
 #include "client/cli/progress_printer.h"
+#include "client/cli/spec_change_check.h"
 #include "client/client.h"
 #include "client/controller/controller.h"
 #include "client/controller/sqlite_store.h"
@@ -99,6 +100,7 @@ ControllerOptions Run::MakeOptions() {
   options.incarnation = pipeline_.incarnation;
   options.checkpoint_interval = pipeline_.checkpoint_interval;
   options.stop_at_end_of_input = true;
+  options.check_spec_change = CheckSpecChange;
   options.random_seed = random_.Next64();
   for (size_t i = 0; i < pipeline_.connectors.size(); ++i) {
     const core::ConnectorSpec& spec = pipeline_.connectors[i];

@@ -5,6 +5,7 @@
 #include "client/controller/connector_session.h"
 #include "client/controller/controller_context.h"
 #include "client/controller/journal_writer.h"
+#include "client/controller/reconcile.h"
 #include "client/controller/store_committer.h"
 #include "client/controller/verdict.h"
 #include "core/base/check.h"
@@ -85,10 +86,6 @@ class ControllerCore final
   void OnLeading(absl::StatusOr<StoredPipeline> pipeline);
   absl::Status CheckOptions() const;
   absl::Status CheckIncarnation() const;
-  absl::StatusOr<StoreTransaction> Reconcile(StoredPipeline& pipeline) const;
-  absl::Status ReconcileOne(const PipelineConnector& configured,
-                            StoredPipeline& pipeline,
-                            StoreTransaction& transaction) const;
   void OnReconciled(StoredPipeline pipeline);
 
   // SessionHost.
@@ -203,7 +200,8 @@ void ControllerCore::OnLeading(absl::StatusOr<StoredPipeline> pipeline) {
   if (absl::Status status = CheckIncarnation(); !status.ok()) {
     return End(std::move(status));
   }
-  absl::StatusOr<StoreTransaction> transaction = Reconcile(*pipeline);
+  absl::StatusOr<StoreTransaction> transaction =
+      Reconcile(context_.options, *pipeline);
   if (!transaction.ok()) return End(transaction.status());
   if (transaction->IsEmpty()) return OnReconciled(*std::move(pipeline));
   committer_.Commit(*std::move(transaction),
@@ -223,59 +221,6 @@ absl::Status ControllerCore::CheckIncarnation() const {
                    "': its file names incarnation '", *expected,
                    "', but the store is '", context_.incarnation,
                    "'; name the right store, or remove the incarnation"));
-}
-
-// Brings the stored connectors and the configured ones together.
-absl::StatusOr<StoreTransaction> ControllerCore::Reconcile(
-    StoredPipeline& pipeline) const {
-  StoreTransaction transaction;
-  std::set<std::string> configured;
-  for (const PipelineConnector& connector : context_.options.connectors) {
-    configured.insert(connector.name);
-    absl::Status status = ReconcileOne(connector, pipeline, transaction);
-    if (!status.ok()) return status;
-  }
-  for (const auto& [name, stored] : pipeline.connectors) {
-    if (configured.count(name) > 0) continue;
-    LOG(WARNING).With("connector", name)
-        << "the store knows a connector that the pipeline no longer has; its "
-           "state is kept";
-  }
-  return transaction;
-}
-
-absl::Status ControllerCore::ReconcileOne(const PipelineConnector& configured,
-                                          StoredPipeline& pipeline,
-                                          StoreTransaction& transaction) const {
-  auto [entry, is_new] = pipeline.connectors.try_emplace(configured.name);
-  StoredConnector& stored = entry->second;
-  if (is_new ||
-      (!stored.opened && stored.spec_bytes != configured.spec_bytes)) {
-    stored.spec_bytes = configured.spec_bytes;
-    transaction.add_connectors.push_back(
-        {configured.name, configured.spec_bytes, stored.base_steps});
-  }
-  if (stored.spec_bytes == configured.spec_bytes) return absl::OkStatus();
-  absl::Status allowed =
-      context_.options.check_spec_change
-          ? context_.options.check_spec_change(stored.spec_bytes,
-                                               configured.spec_bytes)
-          : MakeError(Reason::INVALID_CONFIG,
-                      "its specification is not the one that its checkpoint "
-                      "was taken with");
-  if (!allowed.ok()) {
-    return core::WithContext(
-        allowed, absl::StrCat("while comparing connector '", configured.name,
-                              "' with its stored state"));
-  }
-  // With journaled steps the session changes it once they were replayed.
-  if (stored.journal.empty()) {
-    stored.spec_bytes = configured.spec_bytes;
-    transaction.checkpoints.push_back({configured.name, stored.base_steps,
-                                       stored.position.value_or("null"),
-                                       configured.spec_bytes});
-  }
-  return absl::OkStatus();
 }
 
 void ControllerCore::OnReconciled(StoredPipeline pipeline) {

@@ -8,6 +8,7 @@
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
@@ -29,6 +30,15 @@ struct PipelineConnector {
   std::optional<core::FtModel> level;
   // Index into the controller's workers.
   size_t worker = 0;
+};
+
+// When a changed specification takes effect.
+enum class SpecChange {
+  // At the next open: journaled steps come out the same under both.
+  kAtOnce,
+  // When all that was journaled under the old one was replayed and
+  // checkpointed.
+  kAtCleanCheckpoint,
 };
 
 struct ControllerOptions {
@@ -65,9 +75,11 @@ struct ControllerOptions {
   // End (with a last checkpoint and a disconnect) when every connector has
   // reached end of input and everything is checkpointed.
   bool stop_at_end_of_input = false;
-  // Whether the specification of a connector that has been opened may change
-  // from the first to the second; a refusal names the field. Null: no.
-  std::function<absl::Status(const std::string&, const std::string&)>
+  // When the specification of a connector that has been opened may change from
+  // the first to the second; an error, which names the fields, if it may not.
+  // Null: it may not.
+  std::function<absl::StatusOr<SpecChange>(const std::string&,
+                                           const std::string&)>
       check_spec_change;
   uint64_t random_seed = 0;
 };

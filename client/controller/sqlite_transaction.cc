@@ -155,6 +155,12 @@ absl::Status Applier::Apply(const StoreTransaction& transaction) {
   for (const auto& checkpoint : transaction.checkpoints) {
     RETURN_IF_ERROR(TakeCheckpoint(checkpoint));
   }
+  for (const auto& change : transaction.replace_specs) {
+    RETURN_IF_ERROR(Update(change.connector, [&](StoredConnector& connector) {
+      connector.spec_bytes = change.spec_bytes;
+      return absl::OkStatus();
+    }));
+  }
   for (const auto& change : transaction.user_paused) {
     RETURN_IF_ERROR(Update(change.connector, [&](StoredConnector& connector) {
       connector.user_paused = change.paused;

@@ -18,8 +18,9 @@ namespace penstock::client {
 
 // The state of one connector, as stored.
 struct StoredConnector {
-  // Serialised specification that the checkpoint was taken with (secrets as
-  // references); journaled steps are replayed with it.
+  // Serialised specification (secrets as references) that journaled steps are
+  // replayed with: the one that they were made with, or one that makes the same
+  // of them.
   std::string spec_bytes;
   // True once an open succeeded and its resolved position was stored.
   bool opened = false;
@@ -92,6 +93,12 @@ struct StoreTransaction {
     std::string position;
     std::string spec_bytes;
   };
+  // Another specification, whatever is journaled: the caller knows that every
+  // step comes out the same under both.
+  struct ReplaceSpec {
+    std::string connector;
+    std::string spec_bytes;
+  };
   struct SetUserPaused {
     std::string connector;
     bool paused = false;
@@ -102,12 +109,13 @@ struct StoreTransaction {
   std::vector<Opened> opened;
   std::vector<JournalStep> journal;
   std::vector<Checkpoint> checkpoints;
+  std::vector<ReplaceSpec> replace_specs;
   std::vector<SetUserPaused> user_paused;
 
   bool IsEmpty() const {
     return add_connectors.empty() && reserve_steps.empty() &&
            reserve_writers.empty() && opened.empty() && journal.empty() &&
-           checkpoints.empty() && user_paused.empty();
+           checkpoints.empty() && replace_specs.empty() && user_paused.empty();
   }
 };
 

@@ -50,13 +50,8 @@ core::Step ReadJournaled(const v1::OpenConnectorStart& start,
 }
 
 // What the core cannot do yet is refused unless it asks for what holds anyway.
-void CheckUnsupported(const v1::OpenConnectorStart& start, uint32_t shards,
+void CheckUnsupported(const v1::OpenConnectorStart& start,
                       Violations& violations) {
-  if (start.has_previous_shards() && start.previous_shards() != shards) {
-    violations.Add("previous_shards",
-                   "a change of shards is not supported in this version",
-                   kUnsupportedField);
-  }
   if (!start.has_adopt() || start.adopt() == v1::ADOPT_TARGET_REFUSE) return;
   if (start.adopt() == v1::ADOPT_TARGET_APPEND) {
     violations.Add("adopt", "APPEND is not supported in this version",
@@ -140,7 +135,7 @@ absl::StatusOr<DecodedOpen> FromProto(const v1::OpenConnectorStart& start) {
   RETURN_IF_ERROR(violations.ToStatus(core::Reason::INVALID_REQUEST));
   ASSIGN_OR_RETURN(to.spec, SpecFromProto(start.spec()));
   to.spec_bytes = SpecToBytes(to.spec);
-  CheckUnsupported(start, to.spec.shards, violations);
+  CheckUnsupported(start, violations);
   RETURN_IF_ERROR(violations.ToStatus(core::Reason::INVALID_REQUEST));
   return result;
 }

@@ -116,22 +116,35 @@ def _read_manifest(data):
     return None if state is None else (state, progress)
 
 
-def committed(directory):
-    """{data file: committed bytes} of a file sink; {} before its first open."""
+def _highest_manifest(directory):
+    """What _read_manifest makes of it, or None before the first open."""
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
-        return {}
+        return None
     for name in sorted((n for n in names if n.startswith("manifest.")),
                        reverse=True):
         with open(os.path.join(directory, name), "rb") as manifest:
             read = _read_manifest(manifest.read())
-        if read is None:
-            continue
-        return {f"data-{shard:04d}.{epoch:020d}-{opened:020d}": size
-                for (shard, epoch, opened), size in read[0].items()
-                if size > 0}  # A shard without rows has no file.
-    return {}
+        if read is not None:
+            return read
+    return None
+
+
+def committed(directory):
+    """{data file: committed bytes} of a file sink; {} before its first open."""
+    read = _highest_manifest(directory)
+    if read is None:
+        return {}
+    return {f"data-{shard:04d}.{epoch:020d}-{opened:020d}": size
+            for (shard, epoch, opened), size in read[0].items()
+            if size > 0}  # A shard without rows has no file.
+
+
+def progress(directory):
+    """Each shard's count of committed steps; [] before the first open."""
+    read = _highest_manifest(directory)
+    return [] if read is None else read[1]
 
 
 def committed_bytes(directory):

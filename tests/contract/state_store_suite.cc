@@ -174,6 +174,7 @@ TEST_P(StateStoreContractTest, ATransactionMayBeCommittedAgain) {
   transaction.journal.push_back({"c", FullResult(2)});
   transaction.checkpoints.push_back({"c", 2, "{\"at\":2}", "spec of c"});
   transaction.user_paused.push_back({"c", true});
+  transaction.replace_specs.push_back({"c", "spec of c"});
   ASSERT_OK(CommitNow(transaction));
   ASSERT_OK(CommitNow(transaction));
   const StoredConnector stored = ReadBack();
@@ -277,6 +278,19 @@ TEST_P(StateStoreContractTest, ASpecChangesOnlyWhereNothingIsLeftToReplay) {
               HasReason(Reason::INVALID_REQUEST));
   ASSERT_OK(CommitNow(CheckpointAt(3, "new spec")));
   EXPECT_EQ(ReadBack().spec_bytes, "new spec");
+}
+
+TEST_P(StateStoreContractTest, ASpecIsReplacedUnderTheJournalIfThatIsMeant) {
+  StartWithC();
+  ASSERT_OK(CommitNow(JournalOf({FullResult(1), FullResult(2)})));
+  StoreTransaction transaction;
+  transaction.replace_specs.push_back({"c", "new spec"});
+  ASSERT_OK(CommitNow(transaction));
+  transaction.replace_specs[0].connector = "d";
+  EXPECT_THAT(CommitNow(transaction), HasReason(Reason::NO_SUCH_CONNECTOR));
+  const StoredConnector stored = ReadBack();
+  EXPECT_EQ(stored.spec_bytes, "new spec");
+  EXPECT_THAT(stored.journal, ElementsAre(FullResult(1), FullResult(2)));
 }
 
 // --- Order and independence --------------------------------------------------

@@ -216,6 +216,38 @@ void FakeControl::AnswerPrepares(Life& life) {
 
 // ------------------------------------------------------------------ lifecycle
 
+namespace {
+
+// Whether the target lets that open in.
+absl::Status CheckTarget(const OpenRequest& request,
+                         const FakeOutside::Connector& outside,
+                         const std::string& spec) {
+  if (outside.progress.has_value() &&
+      outside.incarnation != request.incarnation) {
+    return MakeError(Reason::FOREIGN_PROGRESS, "another store's progress");
+  }
+  if (request.writer <= outside.writer) {
+    return MakeError(Reason::WRITER_FENCED, "a higher writer was here");
+  }
+  if (!outside.progress.has_value()) {
+    if (request.first_open) return absl::OkStatus();
+    return MakeError(Reason::PROGRESS_LOST, "progress is gone");
+  }
+  const Step progress = *outside.progress;
+  if (progress < request.base_steps) {
+    return MakeError(Reason::PROGRESS_BEHIND, "behind the checkpoint");
+  }
+  if (progress > std::max(request.base_steps, request.journaled_steps)) {
+    return MakeError(Reason::PROGRESS_AHEAD, "ahead of the journal");
+  }
+  const bool is_clean = progress == request.base_steps &&
+                        request.journaled_steps <= request.base_steps;
+  if (outside.spec == spec || is_clean) return absl::OkStatus();
+  return MakeError(Reason::INVALID_CONFIG, "another spec needs a clean cut");
+}
+
+}  // namespace
+
 absl::StatusOr<OpenReply> FakeControl::DoOpen(const OpenRequest& request) {
   if (absl::Status s = CheckFence(request.fence); !s.ok()) return s;
   const std::string& name = request.spec.name;
@@ -235,26 +267,15 @@ absl::StatusOr<OpenReply> FakeControl::DoOpen(const OpenRequest& request) {
   if (!at.has_value() || *at > outside.records.size()) {
     return MakeError(Reason::POSITION_EXPIRED, "no such position");
   }
+  const std::string spec =
+      request.spec_bytes.substr(0, request.spec_bytes.find('#'));
   auto life = std::make_unique<Life>();
   if (outside.level == FtModel::kExactlyOnce) {
-    if (outside.progress.has_value() &&
-        outside.incarnation != request.incarnation) {
-      return MakeError(Reason::FOREIGN_PROGRESS, "another store's progress");
-    }
-    if (request.writer <= outside.writer) {
-      return MakeError(Reason::WRITER_FENCED, "a higher writer was here");
-    }
-    if (!outside.progress.has_value() && !request.first_open) {
-      return MakeError(Reason::PROGRESS_LOST, "progress is gone");
-    }
+    absl::Status taken = CheckTarget(request, outside, spec);
+    if (!taken.ok()) return taken;
     const Step progress = outside.progress.value_or(request.base_steps);
-    if (progress < request.base_steps) {
-      return MakeError(Reason::PROGRESS_BEHIND, "behind the checkpoint");
-    }
-    if (progress > std::max(request.base_steps, request.journaled_steps)) {
-      return MakeError(Reason::PROGRESS_AHEAD, "ahead of the journal");
-    }
     outside.progress = progress;
+    outside.spec = spec;
     outside.writer = request.writer;
     outside.incarnation = request.incarnation;
     life->open_reply.shard_progress = {progress};
@@ -264,6 +285,7 @@ absl::StatusOr<OpenReply> FakeControl::DoOpen(const OpenRequest& request) {
   life->instance = absl::StrCat("instance-", ++instances_);
   life->open_request_id = request.request_id;
   life->writer = request.writer;
+  life->spec = spec;
   life->at = *at;
   life->base_steps = life->made_steps = life->released_steps =
       life->completed_steps = life->checkpointed_steps = request.base_steps;

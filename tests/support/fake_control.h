@@ -38,6 +38,8 @@ struct FakeOutside {
     std::optional<Step> progress;
     std::string incarnation;
     Writer writer;
+    // What the progress was kept with: see FakeControl.
+    std::string spec;
     // Released steps wait while it is held.
     bool held = false;
   };
@@ -63,6 +65,10 @@ enum class ControlVerb {
   kGet,
 };
 
+// What stands before a '#' in `spec_bytes` goes into the hash of every step,
+// and the target takes another only where its progress is at the base and
+// nothing is journaled above; what stands behind changes nothing.
+//
 // Owner:     the test. Threads: confined to the executor's thread.
 // Lifecycle: destruction is the worker's death; what it had not answered is
 //            never answered.

@@ -42,6 +42,7 @@ struct FakeControl::Life {
   std::string open_request_id;
   OpenReply open_reply;
   Writer writer;
+  std::string spec;
   ConnectorState state = ConnectorState::kOpened;
   size_t at = 0;
   Step base_steps = 0;

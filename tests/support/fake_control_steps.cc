@@ -21,7 +21,7 @@ std::shared_ptr<StepResult> FakeControl::Describe(Life& life, Step step,
                                                   size_t from, size_t count) {
   auto result = std::make_shared<StepResult>();
   result->step = step;
-  std::string content;
+  std::string content = absl::StrCat(life.spec, "\n");
   for (size_t i = from; i < from + count; ++i) {
     const std::string& record = life.outside->records[i];
     absl::StrAppend(&content, record, "\n");

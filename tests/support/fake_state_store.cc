@@ -114,6 +114,10 @@ absl::Status ApplyTransaction(const StoreTransaction& transaction,
   });
   each(transaction.journal, Journal);
   each(transaction.checkpoints, TakeCheckpoint);
+  each(transaction.replace_specs, [](const auto& change, auto& stored) {
+    stored.spec_bytes = change.spec_bytes;
+    return absl::OkStatus();
+  });
   each(transaction.user_paused, [](const auto& change, auto& stored) {
     stored.user_paused = change.paused;
     return absl::OkStatus();

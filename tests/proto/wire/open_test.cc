@@ -149,18 +149,16 @@ TEST(OpenTest, WrongSpecIsInvalidConfigBelowSpec) {
 
 TEST(OpenTest, WhatHoldsAnywayMayBeGiven) {
   v1::OpenConnectorStart start = Start();
-  start.set_previous_shards(4);
   start.set_adopt(v1::ADOPT_TARGET_REFUSE);
   EXPECT_OK(FromProto(start));
 }
 
 TEST(OpenTest, WhatTheCoreLacksIsUnsupported) {
   v1::OpenConnectorStart start = Start();
-  start.set_previous_shards(2);
   start.set_adopt(v1::ADOPT_TARGET_APPEND);
   const absl::Status status = FromProto(start).status();
   EXPECT_THAT(status, HasReason(Reason::UNSUPPORTED));
-  EXPECT_THAT(FieldsOf(status), ElementsAre("previous_shards", "adopt"));
+  EXPECT_THAT(FieldsOf(status), ElementsAre("adopt"));
 }
 
 TEST(OpenTest, AdoptUnspecifiedIsAnError) {
