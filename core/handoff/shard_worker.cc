@@ -4,8 +4,10 @@
 #include "core/base/error.h"
 #include "core/base/mutex.h"
 #include "core/base/strand.h"
-#include "core/contract/message_frame.h"
+#include "core/handoff/held_chunks.h"
+#include "core/handoff/held_steps.h"
 #include "core/handoff/shard_backlog.h"
+#include "core/handoff/shard_writer.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -23,37 +25,68 @@ void SortUnique(std::vector<Step>& steps) {
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
 }
 
-std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
-  if (options.level == FtModel::kExactlyOnce) {
-    return std::make_unique<HeldSteps>(options.progress);
-  }
-  return std::make_unique<HeldChunks>();
+void Append(const std::vector<Step>& from, std::vector<Step>& to) {
+  to.insert(to.end(), from.begin(), from.end());
 }
 
-// Everything but Snapshot runs on the strand.
+Step StepOf(const ShardItem& item) {
+  return std::visit([](const auto& value) { return value.step; }, item);
+}
+
+absl::Status Stopped() {
+  return MakeError(Reason::CANCELLED, "the shard is being stopped");
+}
+
+std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
+  if (options.level == FtModel::kExactlyOnce) {
+    return std::make_unique<HeldSteps>(
+        HeldSteps::Options{.progress = options.progress,
+                           .released = options.released,
+                           .bytes_max = options.commit_bytes_max});
+  }
+  return std::make_unique<HeldChunks>(HeldChunks::Options{
+      .bytes_max = options.batch_bytes_max, .linger = options.batch_linger});
+}
+
+// A writer and what it is busy with.
+struct WriteSlot {
+  WriteSlot(std::unique_ptr<ShardWriter> its_writer, const Backoff& its_backoff)
+      : writer(std::move(its_writer)), backoff(its_backoff) {}
+
+  std::unique_ptr<ShardWriter> writer;
+  // The batch, from its first attempt to its confirmation; null: free.
+  // Shared by: this, the writer and a commit that is not answered.
+  std::shared_ptr<ShardWrite> write;
+  Backoff backoff;
+  // Set while it waits for the next attempt.
+  Strand::TimerId retry_timer = Strand::TimerId::kNone;
+};
+
+// Everything but Snapshot runs on the strand; the calls of the endpoint run in
+// the writers, beside it.
 class StrandShardWorker final
     : public ShardWorker,
       public std::enable_shared_from_this<StrandShardWorker> {
  public:
-  StrandShardWorker(ShardWorkerOptions options, OutputEndpoint& endpoint,
-                    OutputCommitter& committer, ShardQueue& queue, Executor& io,
+  StrandShardWorker(ShardWorkerOptions options, ShardQueue& queue, Executor& io,
                     ShardObserver& observer)
       : options_(options),
-        exactly_once_(options.level == FtModel::kExactlyOnce),
-        endpoint_(endpoint),
-        committer_(committer),
         queue_(queue),
         observer_(observer),
         strand_(io),
-        backlog_(MakeBacklog(options)),
-        backoff_(options.retry, options.random_seed + options.shard),
-        progress_(options.progress),
-        released_(options.released) {
+        backlog_(MakeBacklog(options)) {
     UpdateSnapshot();
   }
 
   // Apart from construction: it needs weak_from_this().
-  void Attach() {
+  void Attach(OutputEndpoint& endpoint, OutputCommitter& committer) {
+    slots_.emplace_back(
+        std::make_unique<ShardWriter>(
+            ShardWriter::Options{.shard = options_.shard,
+                                 .frames = options_.frames,
+                                 .push_bytes_max = options_.push_bytes_max},
+            weak_from_this(), endpoint, committer, strand_.executor()),
+        Backoff(options_.retry, options_.random_seed + options_.shard));
     queue_.SetOnItems([weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
         self->Post([](StrandShardWorker& worker) { worker.Pump(); });
@@ -70,9 +103,7 @@ class StrandShardWorker final
 
   void SetReleased(Step count) override {
     Post([count](StrandShardWorker& worker) {
-      if (count <= worker.released_) return;
-      worker.released_ = count;
-      worker.Pump();
+      if (worker.backlog_->SetReleased(count)) worker.Pump();
     });
   }
 
@@ -96,19 +127,10 @@ class StrandShardWorker final
   }
 
  private:
-  enum class State {
-    kIdle,
-    kWriting,
-    kCommitting,
-    kBackoff,
-    kBroken,
-    kStopped
-  };
+  enum class State { kRunning, kBroken, kStopped };
 
   struct PendingLift {
-    Step steps = 0;
-    // Below exactly-once: how many items are to be settled.
-    uint64_t items = 0;
+    LiftGoal goal = 0;
     LiftDone done;
   };
 
@@ -127,10 +149,6 @@ class StrandShardWorker final
     strand_.Post(Weakly(std::move(task)));
   }
   template <typename Task>
-  void Dispatch(Task task) {
-    strand_.Dispatch(Weakly(std::move(task)));
-  }
-  template <typename Task>
   Strand::TimerId PostAfter(absl::Duration delay, Task task) {
     return strand_.PostAfter(delay, Weakly(std::move(task)));
   }
@@ -141,72 +159,56 @@ class StrandShardWorker final
     // Once stopped, everything that is referred to may be gone.
     if (!started_ || state_ == State::kStopped) return;
     Receive();
-    if (state_ == State::kIdle) StartNext();
+    StartWrites();
     UpdateSnapshot();
   }
 
   void Receive() {
     const absl::Time now = Now();
     for (ShardItem& item : queue_.ReceiveAll()) {
-      ++items_received_;
-      if (state_ == State::kBroken || state_ == State::kStopped) {
+      if (state_ == State::kRunning) {
+        backlog_->Add(std::move(item), now);
+      } else {
         NoteLost(StepOf(item));
         item = ShardItem();  // Its acks fail here.
-      } else {
-        backlog_->Add(std::move(item), now);
       }
     }
-    if (stopping_) Append(backlog_->DropUnreleased(released_), report_.dropped);
+    if (stopping_) Append(backlog_->DropUnreleased(), report_.dropped);
   }
 
-  void StartNext() {
-    CHECK(write_ == nullptr);
+  void StartWrites() {
+    if (state_ != State::kRunning || past_deadline_) return;
     AnswerFulfilledLifts();
-    const bool at_once = stopping_ || !lifts_.empty();
-    std::optional<ShardWrite> next = backlog_->Take(
-        {.released = released_,
-         .bytes_max = exactly_once_ ? options_.commit_bytes_max
-                                    : options_.batch_bytes_max,
-         .oldest_before =
-             at_once ? absl::InfiniteFuture() : Now() - options_.batch_linger});
-    if (!next.has_value()) next = TakeLift();
-    if (next.has_value()) {
-      write_ = std::make_shared<ShardWrite>(*std::move(next));
-      StartAttempt();
-      return;
+    std::vector<LiftGoal> goals;
+    for (const PendingLift& lift : lifts_) goals.push_back(lift.goal);
+    size_t free = 0;
+    for (WriteSlot& slot : slots_) {
+      if (slot.write == nullptr) TakeNext(goals, slot);
+      free += slot.write == nullptr ? 1 : 0;
     }
-    ArmLinger();
+    ArmRipe(free > 0 ? backlog_->ripens_at() : absl::InfiniteFuture());
     // While the queue is open, a StepEnd that is still parked may arrive.
-    if (stopping_ &&
-        (!backlog_->first_step().has_value() || queue_.is_closed())) {
+    if (stopping_ && free == slots_.size() &&
+        (backlog_->IsEmpty() || queue_.is_closed())) {
       Finish();
     }
+  }
+
+  void TakeNext(const std::vector<LiftGoal>& goals, WriteSlot& slot) {
+    std::optional<ShardWrite> next = backlog_->Take(goals, Now());
+    if (!next.has_value()) return;
+    slot.write = std::make_shared<ShardWrite>(*std::move(next));
+    StartAttempt(slot);
   }
 
   void AnswerFulfilledLifts() {
     std::vector<LiftDone> fulfilled;
     std::erase_if(lifts_, [&](PendingLift& lift) {
-      if (exactly_once_ ? lift.steps > progress_
-                        : lift.items > items_settled_) {
-        return false;
-      }
+      if (lift.goal > backlog_->reached()) return false;
       fulfilled.push_back(std::move(lift.done));
       return true;
     });
     for (LiftDone& done : fulfilled) done(absl::OkStatus());
-  }
-
-  // A write without rows, for progress that nothing held will move.
-  std::optional<ShardWrite> TakeLift() const {
-    if (!exactly_once_) return std::nullopt;
-    const std::optional<Step> first = backlog_->first_step();
-    for (const PendingLift& lift : lifts_) {
-      if (first.has_value() && *first < lift.steps) continue;
-      ShardWrite write;
-      write.steps = {.begin = progress_, .end = lift.steps};
-      return write;
-    }
-    return std::nullopt;
   }
 
   void AddLift(Step steps, LiftDone done) {
@@ -217,127 +219,60 @@ class StrandShardWorker final
       case State::kStopped:
         done(Stopped());
         return;
-      case State::kIdle:
-      case State::kWriting:
-      case State::kCommitting:
-      case State::kBackoff:
+      case State::kRunning:
         break;
     }
-    if (exactly_once_ && steps > released_) {
-      done(MakeError(
-          Reason::RELEASE_AHEAD,
-          absl::StrCat("shard ", options_.shard, " cannot be lifted to ", steps,
-                       ": only ", released_, " steps are released")));
+    Receive();
+    const absl::StatusOr<LiftGoal> goal = backlog_->GoalOf(steps);
+    if (!goal.ok()) {
+      done(WithContext(goal.status(),
+                       absl::StrCat("while lifting shard ", options_.shard)));
       return;
     }
-    Receive();
-    lifts_.push_back(
-        {.steps = steps, .items = items_received_, .done = std::move(done)});
+    lifts_.push_back({.goal = *goal, .done = std::move(done)});
     Pump();
   }
 
-  void ArmLinger() {
-    CancelTimer(linger_timer_);
-    if (exactly_once_ || backlog_->oldest() == absl::InfiniteFuture()) return;
-    linger_timer_ =
-        PostAfter(backlog_->oldest() + options_.batch_linger - Now(),
-                  [](StrandShardWorker& worker) { worker.Pump(); });
+  void ArmRipe(absl::Time ripens_at) {
+    CancelTimer(ripe_timer_);
+    if (ripens_at == absl::InfiniteFuture()) return;
+    ripe_timer_ = PostAfter(ripens_at - Now(),
+                            [](StrandShardWorker& worker) { worker.Pump(); });
   }
 
-  // --- One write: each call of the endpoint or the committer in a task.
+  // --- Writing.
 
-  void StartAttempt() {
-    state_ = State::kWriting;
-    ++attempt_;
-    next_chunk_ = 0;
-    PostPhase(&StrandShardWorker::BatchStart);
-  }
-
-  // A task of the executor, not only of the strand, which runs several in one.
-  void PostPhase(void (StrandShardWorker::*phase)()) {
-    strand_.executor().ScheduleTail(
-        [weak = weak_from_this(), phase, attempt = attempt_] {
+  void StartAttempt(WriteSlot& slot) {
+    slot.retry_timer = Strand::TimerId::kNone;
+    slot.writer->Begin(
+        slot.write, [weak = weak_from_this(), &slot](absl::Status status) {
           const auto self = weak.lock();
           if (self == nullptr) return;
-          self->Dispatch([phase, attempt](StrandShardWorker& worker) {
-            // Stop's deadline may have passed in between.
-            if (worker.state_ == State::kStopped) return;
-            if (worker.attempt_ == attempt) (worker.*phase)();
-          });
+          self->strand_.Dispatch(self->Weakly(
+              [&slot, status = std::move(status)](StrandShardWorker& worker) {
+                worker.AttemptDone(slot, status);
+              }));
         });
   }
 
-  void BatchStart() {
-    const absl::Status status =
-        endpoint_.BatchStart(write_->steps, OutputBatchType::kDelta);
-    if (!status.ok()) return Failed(status, "while starting a batch");
-    PostPhase(write_->chunks.empty() ? &StrandShardWorker::BatchEnd
-                                     : &StrandShardWorker::PushSome);
-  }
-
-  void PushSome() {
-    uint64_t pushed = 0;
-    do {
-      const absl::string_view frame = write_->chunks[next_chunk_].frame.view();
-      const absl::Status status = Push(frame);
-      if (!status.ok()) return Failed(status, "while pushing a buffer");
-      pushed += frame.size();
-      ++next_chunk_;
-    } while (next_chunk_ < write_->chunks.size() &&
-             pushed < options_.push_bytes_max);
-    PostPhase(next_chunk_ < write_->chunks.size()
-                  ? &StrandShardWorker::PushSome
-                  : &StrandShardWorker::BatchEnd);
-  }
-
-  absl::Status Push(absl::string_view frame) {
-    if (options_.frames == FrameKind::kConcatenated) {
-      return endpoint_.PushBuffer(frame);
+  void AttemptDone(WriteSlot& slot, const absl::Status& status) {
+    if (past_deadline_ && state_ != State::kStopped) {
+      Finish();
+    } else if (state_ != State::kRunning) {
+      // It was abandoned meanwhile.
+    } else if (status.ok()) {
+      Confirmed(slot);
+    } else if (IsRetryable(status)) {
+      RetryLater(slot, status);
+    } else {
+      Break(status);
     }
-    MessageView message;
-    while (!frame.empty()) {
-      absl::Status status = ConsumeMessage(frame, message);
-      if (status.ok()) {
-        status = endpoint_.PushKey(message.key, message.value, message.headers);
-      }
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
   }
 
-  void BatchEnd() {
-    const absl::Status status = endpoint_.BatchEnd();
-    if (!status.ok()) return Failed(status, "while ending a batch");
-    state_ = State::kCommitting;
-    PostPhase(&StrandShardWorker::Commit);
-  }
-
-  void Commit() {
-    // The callback holds the write: its frames live until it is answered.
-    committer_.Commit(
-        options_.shard, write_->steps,
-        [weak = weak_from_this(), attempt = attempt_,
-         write = write_](absl::Status status) {
-          const auto self = weak.lock();
-          if (self == nullptr) return;
-          self->Post([attempt, status](StrandShardWorker& worker) {
-            worker.Committed(attempt, status);
-          });
-        });
-  }
-
-  void Committed(uint64_t attempt, const absl::Status& status) {
-    // An answer after Stop's deadline changes nothing any more.
-    if (state_ != State::kCommitting || attempt != attempt_) return;
-    if (!status.ok()) return Failed(status, "while committing");
-    state_ = State::kIdle;
-    backoff_.Reset();
-    const std::shared_ptr<ShardWrite> write = std::move(write_);
-    if (exactly_once_) {
-      progress_ = write->steps.end;
-      backlog_->SetProgress(progress_);
-    }
-    items_settled_ += write->chunks.size();
+  void Confirmed(WriteSlot& slot) {
+    slot.backoff.Reset();
+    const std::shared_ptr<ShardWrite> write = std::move(slot.write);
+    const std::optional<Step> progress = backlog_->Confirm(*write);
     totals_.rows_written += write->rows;
     totals_.bytes_written += write->bytes;
     ++totals_.commits;
@@ -345,7 +280,9 @@ class StrandShardWorker final
     if (std::exchange(in_trouble_, false)) {
       observer_.OnRecovered(options_.shard);
     }
-    if (exactly_once_) observer_.OnProgress(options_.shard, progress_);
+    if (progress.has_value()) {
+      observer_.OnProgress(options_.shard, *progress);
+    }
     // Memory and leases first: who hears of the acks finds room.
     AckSet acks = write->TakeAcks();
     write->chunks.clear();
@@ -353,19 +290,12 @@ class StrandShardWorker final
     Pump();
   }
 
-  void Failed(const absl::Status& cause, absl::string_view doing) {
-    const absl::Status error =
-        WithContext(cause, absl::StrCat(doing, " of shard ", options_.shard));
-    if (!IsRetryable(error)) {
-      Break(error);
-      return;
-    }
-    const absl::Duration delay = backoff_.Next();
-    state_ = State::kBackoff;
+  void RetryLater(WriteSlot& slot, const absl::Status& error) {
+    const absl::Duration delay = slot.backoff.Next();
     in_trouble_ = true;
     ++totals_.retries;
-    retry_timer_ = PostAfter(delay, [](StrandShardWorker& worker) {
-      if (worker.state_ == State::kBackoff) worker.StartAttempt();
+    slot.retry_timer = PostAfter(delay, [&slot](StrandShardWorker& worker) {
+      if (worker.state_ == State::kRunning) worker.StartAttempt(slot);
     });
     UpdateSnapshot();
     observer_.OnRetry(options_.shard, error, Now() + delay);
@@ -376,6 +306,7 @@ class StrandShardWorker final
   void Break(const absl::Status& error) {
     state_ = State::kBroken;
     fatal_ = error;
+    (void)AbandonWrites();
     DropHeld();
     UpdateSnapshot();
     observer_.OnFatal(options_.shard, error);
@@ -388,6 +319,7 @@ class StrandShardWorker final
     stopping_ = true;
     started_ = true;
     stop_done_ = std::move(done);
+    backlog_->BeginDrain();
     AnswerLifts(Stopped());
     Receive();
     if (state_ == State::kBroken || deadline <= Now()) {
@@ -397,23 +329,26 @@ class StrandShardWorker final
     stop_timer_ = PostAfter(deadline - Now(), [](StrandShardWorker& worker) {
       if (worker.state_ != State::kStopped) worker.Finish();
     });
-    if (state_ == State::kBackoff) {
+    for (WriteSlot& slot : slots_) {
+      if (slot.retry_timer == Strand::TimerId::kNone) continue;
       // No time to wait for.
-      CancelTimer(retry_timer_);
-      backoff_.Reset();
-      StartAttempt();
+      CancelTimer(slot.retry_timer);
+      slot.backoff.Reset();
+      StartAttempt(slot);
     }
-    if (state_ == State::kIdle) StartNext();
+    StartWrites();
     UpdateSnapshot();
   }
 
   void Finish() {
+    past_deadline_ = true;
+    // The endpoint is in use until then.
+    if (AbandonWrites()) return;
     state_ = State::kStopped;
     queue_.Close();
     Receive();
     DropHeld();
-    CancelTimer(retry_timer_);
-    CancelTimer(linger_timer_);
+    CancelTimer(ripe_timer_);
     CancelTimer(stop_timer_);
     SortUnique(report_.unconfirmed);
     SortUnique(report_.dropped);
@@ -421,37 +356,36 @@ class StrandShardWorker final
     std::exchange(stop_done_, nullptr)(std::move(report_));
   }
 
+  // Returns: whether a call is running.
+  bool AbandonWrites() {
+    bool running = false;
+    for (WriteSlot& slot : slots_) {
+      CancelTimer(slot.retry_timer);
+      running = slot.writer->Abandon() || running;
+    }
+    return running;
+  }
+
   // Fails what is held. A commit under way keeps the frames until its answer.
   void DropHeld() {
-    if (write_ != nullptr) {
+    for (WriteSlot& slot : slots_) {
+      if (slot.write == nullptr) continue;
       // Some of it may have reached the target.
-      Append(write_->numbers, report_.unconfirmed);
-      write_->TakeAcks();
-      write_ = nullptr;
+      Append(slot.write->numbers, report_.unconfirmed);
+      slot.write->TakeAcks();
+      slot.write = nullptr;
     }
     for (const Step step : backlog_->DropAll()) NoteLost(step);
   }
 
   void NoteLost(Step step) {
-    const bool released = exactly_once_ && step < released_;
-    std::vector<Step>& steps = released ? report_.unconfirmed : report_.dropped;
+    std::vector<Step>& steps =
+        backlog_->IsOwed(step) ? report_.unconfirmed : report_.dropped;
     if (steps.empty() || steps.back() != step) steps.push_back(step);
   }
 
   void AnswerLifts(const absl::Status& status) {
     for (PendingLift& lift : std::exchange(lifts_, {})) lift.done(status);
-  }
-
-  static absl::Status Stopped() {
-    return MakeError(Reason::CANCELLED, "the shard is being stopped");
-  }
-
-  static Step StepOf(const ShardItem& item) {
-    return std::visit([](const auto& value) { return value.step; }, item);
-  }
-
-  static void Append(const std::vector<Step>& from, std::vector<Step>& to) {
-    to.insert(to.end(), from.begin(), from.end());
   }
 
   void CancelTimer(Strand::TimerId& timer) {
@@ -460,22 +394,20 @@ class StrandShardWorker final
 
   void UpdateSnapshot() {
     ShardSnapshot now = totals_;
-    now.progress = progress_;
+    now.progress = backlog_->progress();
     now.held_bytes = backlog_->bytes();
     now.held_steps = backlog_->steps();
     now.already_held_steps = backlog_->already_held_steps();
-    if (write_ != nullptr) {
-      now.held_bytes += write_->bytes;
-      now.held_steps += write_->numbers.size();
+    for (const WriteSlot& slot : slots_) {
+      if (slot.write == nullptr) continue;
+      now.held_bytes += slot.write->bytes;
+      now.held_steps += slot.write->numbers.size();
     }
     MutexLock lock(mu_);
     snapshot_ = now;
   }
 
   const ShardWorkerOptions options_;
-  const bool exactly_once_;
-  OutputEndpoint& endpoint_;
-  OutputCommitter& committer_;
   ShardQueue& queue_;
   ShardObserver& observer_;
   Strand strand_;
@@ -485,28 +417,21 @@ class StrandShardWorker final
 
   // Confined to the strand.
   const std::unique_ptr<ShardBacklog> backlog_;
-  Backoff backoff_;
-  State state_ = State::kIdle;
+  // Never resized: attempts refer to their slot.
+  std::vector<WriteSlot> slots_;
+  State state_ = State::kRunning;
   bool started_ = false;
-  Step progress_;
-  Step released_;
-  // The batch being written, from its first attempt to its confirmation.
-  // Shared by: this and a commit that is not answered.
-  std::shared_ptr<ShardWrite> write_;
-  uint64_t attempt_ = 0;
-  size_t next_chunk_ = 0;
   bool in_trouble_ = false;
-  uint64_t items_received_ = 0;
-  uint64_t items_settled_ = 0;
   std::vector<PendingLift> lifts_;
   absl::Status fatal_;
   bool stopping_ = false;
+  // Finish was called and waits, if need be, for a call that is running.
+  bool past_deadline_ = false;
   StopDone stop_done_;
   ShardStopReport report_;
   // Only the counters of it.
   ShardSnapshot totals_;
-  Strand::TimerId retry_timer_ = Strand::TimerId::kNone;
-  Strand::TimerId linger_timer_ = Strand::TimerId::kNone;
+  Strand::TimerId ripe_timer_ = Strand::TimerId::kNone;
   Strand::TimerId stop_timer_ = Strand::TimerId::kNone;
 };
 
@@ -518,9 +443,9 @@ std::shared_ptr<ShardWorker> ShardWorker::Create(ShardWorkerOptions options,
                                                  ShardQueue& queue,
                                                  Executor& io,
                                                  ShardObserver& observer) {
-  auto worker = std::make_shared<StrandShardWorker>(
-      options, endpoint, committer, queue, io, observer);
-  worker->Attach();
+  auto worker =
+      std::make_shared<StrandShardWorker>(options, queue, io, observer);
+  worker->Attach(endpoint, committer);
   return worker;
 }
 

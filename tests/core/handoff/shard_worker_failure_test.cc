@@ -366,6 +366,19 @@ TEST_F(ShardWorkerFailureTest, ACommitThatIsAnsweredTooLateChangesNothing) {
   EXPECT_EQ(budget_->usage(), 0u);
 }
 
+TEST_F(ShardWorkerFailureTest, AnAnswerThatMeetsTheDeadlineChangesNothing) {
+  Start({.target = {.separate_committer = true}});
+  process_->target.HoldAnswers();
+  SendStep(0, {"a"});
+  Release(1);
+  const auto report = Stop(absl::ZeroDuration());
+  process_->target.AnswerAll();
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(report->has_value());
+  EXPECT_THAT((*report)->unconfirmed, ElementsAre(0));
+  EXPECT_EQ(AckOf(0), AckStatus::kFailed);
+}
+
 // The endpoint of FakeTarget reads the frames only in the commit.
 TEST_F(ShardWorkerFailureTest, FramesLiveUntilALateCommit) {
   ManualExecutor slow;
