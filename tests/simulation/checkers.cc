@@ -1,12 +1,11 @@
 #include "tests/simulation/checkers.h"
 
-#include "core/handoff/router.h"
-
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::simulation {
 namespace {
@@ -37,22 +36,54 @@ std::vector<std::string> LinesOf(
 }  // namespace
 
 Checkers::Checkers(const Plan& plan, const client::FakeStoreDisk& store)
-    : store_(store),
-      expected_(ExpectedShards(plan)),
-      positions_(plan.spec.shards),
-      visible_(plan.spec.shards, 0),
-      writers_(plan.spec.shards) {
-  // Lines of one shard stand in input order; equal lines are interchangeable.
-  std::vector<size_t> next(plan.spec.shards, 0);
-  for (uint64_t i = 0; i < plan.records.size(); ++i) {
-    for (uint32_t shard = 0; shard < plan.spec.shards; ++shard) {
-      if (next[shard] < expected_[shard].size() &&
-          expected_[shard][next[shard]] == plan.records[i] + "\n") {
-        positions_[shard].push_back(i);
-        ++next[shard];
-        break;
-      }
-    }
+    : plan_(plan),
+      store_(store),
+      expected_(plan.shards_max()),
+      positions_(plan.shards_max()),
+      visible_(plan.shards_max(), 0),
+      writers_(plan.shards_max()) {
+  Expect(plan.specs[spec_], 0);
+}
+
+void Checkers::Expect(const core::ConnectorSpec& spec, uint64_t from) {
+  for (size_t shard = 0; shard < expected_.size(); ++shard) {
+    std::vector<uint64_t>& positions = positions_[shard];
+    positions.erase(std::lower_bound(positions.begin(), positions.end(), from),
+                    positions.end());
+    expected_[shard].resize(positions.size());
+  }
+  for (uint64_t i = from; i < plan_.records.size(); ++i) {
+    const core::ShardIndex shard = ShardOf(plan_.records[i], spec);
+    positions_[shard].push_back(i);
+    expected_[shard].push_back(plan_.records[i] + "\n");
+  }
+}
+
+void Checkers::CheckSpecChange(const client::StoredConnector& stored) {
+  const size_t index = SpecIndex(stored.spec_bytes);
+  if (index == spec_) return;
+  const core::ConnectorSpec& before = plan_.specs[std::exchange(spec_, index)];
+  const core::ConnectorSpec& after = plan_.specs[index];
+  if (MakesSameSteps(before, after)) {
+    if (!stored.journal.empty()) ++specs_at_once_;
+    return;
+  }
+  if (stored.base_steps > 0) ++specs_clean_;
+  if (!stored.journal.empty()) {
+    Violate(absl::StrCat("INV-3: the specification changed under ",
+                         stored.journal.size(), " journaled steps"));
+  }
+  const uint64_t from = RecordsBefore(stored.position.value_or(""));
+  Expect(after, from);
+  for (size_t shard = 0; shard < visible_.size(); ++shard) {
+    const auto lines =
+        static_cast<size_t>(std::lower_bound(positions_[shard].begin(),
+                                             positions_[shard].end(), from) -
+                            positions_[shard].begin());
+    if (visible_[shard] <= lines) continue;
+    Violate(absl::StrCat("INV-1: the specification changed behind ", lines,
+                         " lines of shard ", shard, ", which shows ",
+                         visible_[shard]));
   }
 }
 
@@ -115,6 +146,7 @@ void Checkers::CheckStore(const std::vector<core::Step>& progress) {
   const auto found = store_.state.connectors.find(kConnector);
   if (found == store_.state.connectors.end()) return;
   const client::StoredConnector& stored = found->second;
+  CheckSpecChange(stored);
   if (stored.base_steps < base_steps_) {
     Violate("INV-1: the checkpoint went back");
   }
@@ -257,6 +289,15 @@ void Checkers::CheckComplete(core::ShardIndex shard,
     Violate(absl::StrCat("at the end shard ", shard, " holds ", lines.size(),
                          " lines of ", expected_[shard].size()));
   }
+}
+
+void Checkers::CheckSpec(const std::string& spec_bytes) {
+  const auto found = store_.state.connectors.find(kConnector);
+  if (found != store_.state.connectors.end() &&
+      found->second.spec_bytes == spec_bytes) {
+    return;
+  }
+  Violate("at the end the store holds another specification than the file");
 }
 
 }  // namespace penstock::simulation

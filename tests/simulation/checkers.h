@@ -21,6 +21,7 @@ inline constexpr char kConnector[] = "connector";
 // Remembers the first violation. Threads: confined to the test's thread.
 class Checkers {
  public:
+  // Both outlive it.
   Checkers(const Plan& plan, const client::FakeStoreDisk& store);
 
   // INV-2: one number, one content.
@@ -44,11 +45,20 @@ class Checkers {
   // At the end: everything is there.
   void CheckComplete(core::ShardIndex shard,
                      const std::vector<std::string>& lines);
+  // At the end: the specification is that of the last controller.
+  void CheckSpec(const std::string& spec_bytes);
 
   void Violate(const std::string& what);
   const std::string& violation() const { return violation_; }
+  uint64_t specs_at_once() const { return specs_at_once_; }
+  uint64_t specs_clean() const { return specs_clean_; }
 
  private:
+  // From input record `from` on, records go where `spec` says.
+  void Expect(const core::ConnectorSpec& spec, uint64_t from);
+  // INV-3: a specification changes where no step is left that would come out
+  // differently.
+  void CheckSpecChange(const client::StoredConnector& stored);
   // Count of steps that the controller may let be seen: journaled or
   // checkpointed (exclusive).
   core::Step Journaled() const;
@@ -57,8 +67,15 @@ class Checkers {
   void CheckAgainstStore(const core::ConnectorStatus& status);
   void CheckMonotone(const core::ConnectorStatus& status);
 
+  const Plan& plan_;
   const client::FakeStoreDisk& store_;
-  const std::vector<std::vector<std::string>> expected_;
+  // What the store holds: index into Plan::specs.
+  size_t spec_ = 0;
+  uint64_t specs_at_once_ = 0;
+  uint64_t specs_clean_ = 0;
+  // The records that each shard must hold at the end, in order, each with its
+  // newline.
+  std::vector<std::vector<std::string>> expected_;
   // Where each expected line stands in the input, 0-based.
   std::vector<std::vector<uint64_t>> positions_;
   // Lines of each shard that became visible.

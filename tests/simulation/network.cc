@@ -61,12 +61,12 @@ void Network::Send(std::function<void()> message) {
 }
 
 SimulatedControl::SimulatedControl(Network& network, Process& client,
-                                   std::string address,
-                                   core::ConnectorSpec spec, Witness& witness)
+                                   std::string address, const Plan& plan,
+                                   Witness& witness)
     : network_(network),
       client_(client),
       address_(std::move(address)),
-      spec_(std::move(spec)),
+      plan_(plan),
       witness_(witness),
       alive_(std::make_shared<bool>(true)) {}
 
@@ -136,7 +136,7 @@ void SimulatedControl::CallDone(const core::CommandHeader& header, Done done,
 void SimulatedControl::Open(core::OpenRequest request,
                             Reply<core::OpenReply> reply) {
   const std::string name = request.spec.name;
-  request.spec = spec_;
+  request.spec = plan_.specs[SpecIndex(request.spec_bytes)];
   request.spec.name = name;
   Call<core::OpenReply>({.epoch = request.fence.epoch, .timeout = kThorough},
                         std::move(reply),

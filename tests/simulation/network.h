@@ -3,6 +3,7 @@
 
 #include "core/connector/control.h"
 #include "core/connector/requests.h"
+#include "tests/simulation/plan.h"
 #include "tests/simulation/scheduler.h"
 #include "tests/support/fake_filesystem.h"
 
@@ -89,10 +90,10 @@ class Witness {
 // Owner:     a controller's life. Lifecycle: destruction drops every callback.
 class SimulatedControl final : public core::Control {
  public:
-  // `spec`: what every connector of this world is opened with. `witness`
-  // outlives the network.
+  // `plan` has what `spec_bytes` stand for; it and `witness` outlive the
+  // network.
   SimulatedControl(Network& network, Process& client, std::string address,
-                   core::ConnectorSpec spec, Witness& witness);
+                   const Plan& plan, Witness& witness);
   ~SimulatedControl() override;
 
   void Open(core::OpenRequest request, Reply<core::OpenReply> reply) override;
@@ -139,7 +140,7 @@ class SimulatedControl final : public core::Control {
   Network& network_;
   Process& client_;
   const std::string address_;
-  const core::ConnectorSpec spec_;
+  const Plan& plan_;
   Witness& witness_;
   // Shared by: this and the messages under way; false once it is gone.
   const std::shared_ptr<bool> alive_;

@@ -10,6 +10,7 @@
 #include "core/sources/file/file_position.h"
 #include "tests/support/fake_named_config.h"
 
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
@@ -93,6 +94,33 @@ core::ConnectorSpec DrawSpec(core::Random& random, bool file_sink) {
   return spec;
 }
 
+// `spec`, edited: always other limits, often more.
+core::ConnectorSpec DrawEdit(core::Random& random,
+                             const core::ConnectorSpec& spec) {
+  core::ConnectorSpec edited = spec;
+  core::ConnectorLimits& limits = edited.limits;
+  limits.step_bytes = Draw(random, 64, 1024);
+  limits.step_bytes_max = 2 * limits.step_bytes;
+  limits.queued_bytes_max = Draw(random, 4096, 65536);
+  limits.inflight_bytes_max = Draw(random, 32768, 262144);
+  limits.steps_outstanding_max = static_cast<uint32_t>(Draw(random, 1, 64));
+  if (random.Bernoulli(0.5)) {
+    edited.shards = static_cast<uint32_t>(Draw(random, 1, 4));
+  }
+  if (random.Bernoulli(0.3)) limits.chunk_bytes = Draw(random, 32, 1024);
+  if (random.Bernoulli(0.3)) {
+    auto format = std::make_shared<core::NdjsonConfig>();
+    format->key = "n";
+    edited.format = format;
+  }
+  return edited;
+}
+
+std::string KeyOf(const core::ConnectorSpec& spec) {
+  const auto& format = static_cast<const core::NdjsonConfig&>(*spec.format);
+  return format.key.value_or("");
+}
+
 }  // namespace
 
 Plan DrawPlan(uint64_t seed) {
@@ -103,7 +131,7 @@ Plan DrawPlan(uint64_t seed) {
   plan.records = DrawRecords(random, plan.faults.tamper > 0);
   plan.file_sink = random.Bernoulli(0.4);
   plan.separate_committer = random.Bernoulli(0.5);
-  plan.spec = DrawSpec(random, plan.file_sink);
+  plan.specs.push_back(DrawSpec(random, plan.file_sink));
   plan.checkpoint_interval = random.Bernoulli(0.2)
                                  ? absl::ZeroDuration()
                                  : absl::Milliseconds(Draw(random, 20, 3000));
@@ -120,6 +148,15 @@ Plan DrawPlan(uint64_t seed) {
   faults.bad_network = DrawRate(random, absl::Milliseconds(200));
   faults.store_trouble = DrawRate(random, absl::Milliseconds(50));
   faults.target_trouble = DrawRate(random, absl::Milliseconds(50));
+  // Last, so that seeds without edits are what they were before there were any.
+  if (random.Bernoulli(0.4)) {
+    faults.edit_spec = absl::FDivDuration(kMoment, absl::Milliseconds(300)) /
+                       std::pow(10, random.Double());
+    const uint64_t edits = Draw(random, 1, 3);
+    for (uint64_t i = 0; i < edits; ++i) {
+      plan.specs.push_back(DrawEdit(random, plan.specs.front()));
+    }
+  }
   return plan;
 }
 
@@ -133,9 +170,10 @@ Plan QuietPlan(uint64_t seed, bool file_sink, bool separate_committer) {
     plan.records.push_back(
         absl::StrCat("{\"k\":\"key", random.Uniform(12), "\",\"n\":", i, "}"));
   }
-  plan.spec = DrawSpec(random, file_sink);
-  plan.spec.shards = 3;
-  core::ConnectorLimits& limits = plan.spec.limits;
+  core::ConnectorSpec& spec =
+      plan.specs.emplace_back(DrawSpec(random, file_sink));
+  spec.shards = 3;
+  core::ConnectorLimits& limits = spec.limits;
   limits = core::ConnectorLimits{};
   limits.chunk_bytes = 128;
   limits.shard_queue_chunks = 2;
@@ -145,21 +183,44 @@ Plan QuietPlan(uint64_t seed, bool file_sink, bool separate_committer) {
   return plan;
 }
 
-std::vector<std::vector<std::string>> ExpectedShards(const Plan& plan) {
-  std::vector<std::vector<std::string>> shards(plan.spec.shards);
-  for (const std::string& text : plan.records) {
-    core::Record record;
-    record.value = text;
-    // As NdjsonConfig::key "k" finds it in the records that DrawRecords makes.
-    if (text.rfind("{\"k\":\"", 0) == 0) {
-      const std::string key = text.substr(6, text.find('"', 6) - 6);
-      record.meta.has_key_hash = true;
-      record.meta.key_hash = core::KeyHash(key);
-    }
-    shards[core::KeyHashRouter().Route(record, plan.spec.shards)].push_back(
-        text + "\n");
+uint32_t Plan::shards_max() const {
+  uint32_t most = 0;
+  for (const core::ConnectorSpec& spec : specs) {
+    most = std::max(most, spec.shards);
   }
-  return shards;
+  return most;
+}
+
+std::string SpecBytes(size_t index) { return absl::StrCat("spec ", index); }
+
+size_t SpecIndex(const std::string& spec_bytes) {
+  size_t index = 0;
+  CHECK(absl::SimpleAtoi(spec_bytes.substr(5), &index)) << spec_bytes;
+  return index;
+}
+
+bool MakesSameSteps(const core::ConnectorSpec& a,
+                    const core::ConnectorSpec& b) {
+  return a.shards == b.shards && a.limits.chunk_bytes == b.limits.chunk_bytes &&
+         KeyOf(a) == KeyOf(b);
+}
+
+core::ShardIndex ShardOf(const std::string& text,
+                         const core::ConnectorSpec& spec) {
+  core::Record record;
+  record.value = text;
+  // As NdjsonConfig::key finds it in the records that DrawRecords makes, whose
+  // values are plain words and numbers.
+  const std::string name = absl::StrCat("\"", KeyOf(spec), "\":");
+  if (const size_t at = text.find(name); at != std::string::npos) {
+    const size_t begin =
+        text[at + name.size()] == '"' ? at + name.size() + 1 : at + name.size();
+    const std::string key =
+        text.substr(begin, text.find_first_of("\",}", begin) - begin);
+    record.meta.has_key_hash = true;
+    record.meta.key_hash = core::KeyHash(key);
+  }
+  return core::KeyHashRouter().Route(record, spec.shards);
 }
 
 std::string Tampered(const std::string& input, const core::StepResult& step,

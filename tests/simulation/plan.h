@@ -30,6 +30,8 @@ struct FaultRates {
   double target_trouble = 0;
   // Each time a worker is killed: the input changes before the next one reads.
   double tamper = 0;
+  // The pipeline file is edited, mostly with a kill.
+  double edit_spec = 0;
 };
 
 // Drawn from the seed: options as well as faults.
@@ -37,7 +39,9 @@ struct Plan {
   uint64_t seed = 0;
   // The input file's lines, keys included.
   std::vector<std::string> records;
-  core::ConnectorSpec spec;
+  // What the pipeline file may say of the connector. It begins with the first;
+  // the others have other shards, keys, chunks, or only other limits.
+  std::vector<core::ConnectorSpec> specs;
   // The real file sink, or the transactional fake.
   bool file_sink = false;
   bool separate_committer = false;
@@ -47,6 +51,9 @@ struct Plan {
   // What a message takes in a good network.
   absl::Duration delay_max = absl::Milliseconds(2);
   FaultRates faults;
+
+  // The most that any of the specs has.
+  uint32_t shards_max() const;
 };
 
 Plan DrawPlan(uint64_t seed);
@@ -55,9 +62,14 @@ Plan DrawPlan(uint64_t seed);
 // the end.
 Plan QuietPlan(uint64_t seed, bool file_sink, bool separate_committer);
 
-// The records that each shard must hold at the end, in order, each with its
-// newline.
-std::vector<std::vector<std::string>> ExpectedShards(const Plan& plan);
+// Serialised specifications of this world are names of places in Plan::specs.
+std::string SpecBytes(size_t index);
+size_t SpecIndex(const std::string& spec_bytes);
+// Whether a step that was made with one comes out the same with the other.
+bool MakesSameSteps(const core::ConnectorSpec& a, const core::ConnectorSpec& b);
+// The shard that a record of DrawRecords goes to.
+core::ShardIndex ShardOf(const std::string& record,
+                         const core::ConnectorSpec& spec);
 
 // `input` with something else among the bytes of `step`: a byte changed, two
 // records in the other order, or a record less.

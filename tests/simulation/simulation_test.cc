@@ -58,6 +58,8 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
     all.mismatches += ended.outcome.mismatches;
     all.replayed += ended.outcome.replayed;
     all.already_held += ended.outcome.already_held;
+    all.specs_at_once += ended.outcome.specs_at_once;
+    all.specs_clean += ended.outcome.specs_clean;
     peace_max = std::max(peace_max, ended.peace);
   }
   // A simulation without faults would prove nothing.
@@ -67,6 +69,8 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   EXPECT_GT(all.replayed, 0u);
   EXPECT_GT(all.already_held, 0u);
   EXPECT_GT(all.mismatches, 0u);
+  EXPECT_GT(all.specs_at_once, 0u);
+  EXPECT_GT(all.specs_clean, 0u);
   RecordProperty("events", absl::StrCat(all.events));
   RecordProperty("kills", absl::StrCat(all.kills));
   RecordProperty("freezes", absl::StrCat(all.freezes));
@@ -75,6 +79,8 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   RecordProperty("mismatches", absl::StrCat(all.mismatches));
   RecordProperty("replayed", absl::StrCat(all.replayed));
   RecordProperty("already_held", absl::StrCat(all.already_held));
+  RecordProperty("specs_at_once", absl::StrCat(all.specs_at_once));
+  RecordProperty("specs_clean", absl::StrCat(all.specs_clean));
   RecordProperty("peace_max", absl::FormatDuration(peace_max));
 }
 

@@ -29,6 +29,7 @@ void Trouble::Moment() {
   HitNetwork(rates);
   HitStore(rates);
   HitTarget(rates);
+  if (rates.edit_spec > 0) EditSpec(rates);
 }
 
 void Trouble::End() {
@@ -48,6 +49,13 @@ void Trouble::HitProcesses(const FaultRates& rates) {
   if (random_.Bernoulli(rates.freeze_worker)) world_.FreezeWorker();
   if (random_.Bernoulli(rates.freeze_controller)) world_.FreezeController();
   if (random_.Bernoulli(rates.wake)) world_.Wake(random_, 0.5);
+}
+
+void Trouble::EditSpec(const FaultRates& rates) {
+  if (!random_.Bernoulli(rates.edit_spec)) return;
+  world_.EditSpec(random_.Uniform(world_.plan().specs.size()));
+  if (random_.Bernoulli(0.8)) world_.KillController(AWhile());
+  if (random_.Bernoulli(0.3)) KillWorker();
 }
 
 void Trouble::KillWorker() {
@@ -129,6 +137,8 @@ SeedOutcome RunSeed(uint64_t seed) {
     }
   }
   world.outcome().violation = world.checkers().violation();
+  world.outcome().specs_at_once = world.checkers().specs_at_once();
+  world.outcome().specs_clean = world.checkers().specs_clean();
   seed_outcome.outcome = world.outcome();
   return seed_outcome;
 }

@@ -27,6 +27,7 @@ class Trouble {
   void HitNetwork(const FaultRates& rates);
   void HitStore(const FaultRates& rates);
   void HitTarget(const FaultRates& rates);
+  void EditSpec(const FaultRates& rates);
   void KillWorker();
   void LosePower();
   // Until what was killed is there again: mostly at once.

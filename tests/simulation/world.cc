@@ -130,17 +130,25 @@ void World::StartController() {
   life->store = std::make_unique<client::FakeStateStore>(executor, store_disk_);
   life->store->SetDelay(absl::Milliseconds(
       static_cast<int64_t>(scheduler_.random().Uniform(10))));
-  life->control = std::make_unique<SimulatedControl>(
-      network_, *life->process, kAddress, plan_.spec, *this);
+  life->control = std::make_unique<SimulatedControl>(network_, *life->process,
+                                                     kAddress, plan_, *this);
+  life->spec = spec_;
   client::ControllerOptions options;
   options.pipeline = kPipeline;
   options.controller_id =
       absl::StrCat("controller-", scheduler_.random().Next64());
   options.nonce = absl::StrCat(scheduler_.random().Next64());
   options.connectors = {{.name = kConnector,
-                         .spec_bytes = "spec",
-                         .level = plan_.spec.level,
+                         .spec_bytes = SpecBytes(spec_),
+                         .level = plan_.specs[spec_].level,
                          .worker = 0}};
+  options.check_spec_change = [this](const std::string& from,
+                                     const std::string& to) {
+    return MakesSameSteps(plan_.specs[SpecIndex(from)],
+                          plan_.specs[SpecIndex(to)])
+               ? client::SpecChange::kAtOnce
+               : client::SpecChange::kAtCleanCheckpoint;
+  };
   options.checkpoint_interval = plan_.checkpoint_interval;
   options.prepare_deadline = absl::Seconds(5);
   options.queue_wait = absl::Seconds(2);
@@ -403,12 +411,12 @@ std::optional<core::ConnectorStatus> World::Status() const {
 std::vector<core::Step> World::Progress() {
   if (plan_.file_sink) {
     const auto& config =
-        static_cast<const core::FileSinkConfig&>(*plan_.spec.sink);
+        static_cast<const core::FileSinkConfig&>(*plan_.specs[0].sink);
     const auto reader = core::FileSinkReader::Open(data_disk_, config.path);
     return reader.ok() ? reader->progress() : std::vector<core::Step>();
   }
   std::vector<core::Step> progress;
-  for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
+  for (uint32_t shard = 0; shard < plan_.shards_max(); ++shard) {
     if (const auto steps = database_.Progress(table_, shard)) {
       progress.push_back(*steps);
     }
@@ -417,9 +425,9 @@ std::vector<core::Step> World::Progress() {
 }
 
 std::vector<std::vector<std::string>> World::Lines() {
-  std::vector<std::vector<std::string>> shards(plan_.spec.shards);
+  std::vector<std::vector<std::string>> shards(plan_.shards_max());
   if (!plan_.file_sink) {
-    for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
+    for (uint32_t shard = 0; shard < shards.size(); ++shard) {
       for (const std::string& line : database_.Lines(table_, shard)) {
         shards[shard].push_back(line + "\n");
       }
@@ -427,10 +435,10 @@ std::vector<std::vector<std::string>> World::Lines() {
     return shards;
   }
   const auto& config =
-      static_cast<const core::FileSinkConfig&>(*plan_.spec.sink);
+      static_cast<const core::FileSinkConfig&>(*plan_.specs[0].sink);
   const auto reader = core::FileSinkReader::Open(data_disk_, config.path);
   if (!reader.ok()) return shards;  // Nothing was opened there yet.
-  for (uint32_t shard = 0; shard < plan_.spec.shards; ++shard) {
+  for (uint32_t shard = 0; shard < shards.size(); ++shard) {
     core::FileSinkLines lines = reader->Lines(shard);
     absl::string_view line;
     while (true) {
@@ -555,6 +563,9 @@ void World::CheckComplete() {
   const std::vector<std::vector<std::string>> lines = Lines();
   for (uint32_t shard = 0; shard < lines.size(); ++shard) {
     checkers_.CheckComplete(shard, lines[shard]);
+  }
+  if (controller_ != nullptr) {
+    checkers_.CheckSpec(SpecBytes(controller_->spec));
   }
 }
 

@@ -42,6 +42,8 @@ struct ControllerLife {
   std::unique_ptr<client::FakeStateStore> store;
   std::unique_ptr<SimulatedControl> control;
   std::shared_ptr<client::Controller> controller;
+  // What the pipeline file said when it started: index into Plan::specs.
+  size_t spec = 0;
   std::optional<absl::Status> ended;
 };
 
@@ -59,6 +61,10 @@ struct Outcome {
   // Replayed steps that were read again, and that were only skipped.
   uint64_t replayed = 0;
   uint64_t already_held = 0;
+  // Specifications that took effect with steps to replay, and at a clean
+  // checkpoint.
+  uint64_t specs_at_once = 0;
+  uint64_t specs_clean = 0;
   absl::Duration virtual_time;
 };
 
@@ -112,6 +118,8 @@ class World final : public Witness {
   // Of the workers' machines, with the data disk. Kills every worker.
   void LosePower(core::FakeFileSystem::Unsynced unsynced, core::Random& random,
                  absl::Duration restart_after);
+  // From the next controller on the pipeline file says this.
+  void EditSpec(size_t index) { spec_ = index; }
   // Changes the input under a step that is journaled and would be replayed.
   // False: there is none. Requires: no worker runs, but perhaps stopped ones.
   // The controller must end with an error for a person, who then restores the
@@ -201,6 +209,8 @@ class World final : public Witness {
   // Of the data disk, when CheckSlowly looked last.
   uint64_t operations_seen_ = 0;
   FaultHook fault_hook_;
+  // What the pipeline file says: index into Plan::specs.
+  size_t spec_ = 0;
 
   std::shared_ptr<Host> host_;
   std::unique_ptr<WorkerLife> worker_;
