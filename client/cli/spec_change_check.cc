@@ -18,10 +18,10 @@ namespace {
 constexpr absl::string_view kNeedsReset = "NEEDS_RESET";
 
 // Names every one of `changes` that needs a reset; there is at least one.
-absl::Status Refusal(const std::vector<wire::FieldChange>& changes) {
+absl::Status Refusal(const std::vector<wire::SpecChange>& changes) {
   std::vector<wire::FieldViolation> violations;
   std::vector<std::string> texts;
-  for (const wire::FieldChange& change : changes) {
+  for (const wire::SpecChange& change : changes) {
     if (change.change < v1::CHANGE_CLASS_NEEDS_RESET) continue;
     texts.push_back(wire::Describe(change));
     violations.push_back(
@@ -42,19 +42,19 @@ absl::Status Refusal(const std::vector<wire::FieldChange>& changes) {
 
 }  // namespace
 
-absl::StatusOr<SpecChange> CheckSpecChange(const std::string& before,
-                                           const std::string& after) {
-  ASSIGN_OR_RETURN(const std::vector<wire::FieldChange> changes,
+absl::StatusOr<TakesEffect> CheckSpecChange(const std::string& before,
+                                            const std::string& after) {
+  ASSIGN_OR_RETURN(const std::vector<wire::SpecChange> changes,
                    wire::CompareSpecBytes(before, after));
   const v1::ChangeClass strictest = wire::StrictestOf(changes);
   if (strictest >= v1::CHANGE_CLASS_NEEDS_RESET) return Refusal(changes);
   const bool at_once = strictest == v1::CHANGE_CLASS_REPLAY_SAFE;
-  for (const wire::FieldChange& change : changes) {
+  for (const wire::SpecChange& change : changes) {
     LOG(INFO) << "changed in the pipeline file: " << wire::Describe(change)
               << (at_once ? ", takes effect now"
                           : ", takes effect at a clean checkpoint");
   }
-  return at_once ? SpecChange::kAtOnce : SpecChange::kAtCleanCheckpoint;
+  return at_once ? TakesEffect::kAtOnce : TakesEffect::kAtCleanCheckpoint;
 }
 
 }  // namespace penstock::client

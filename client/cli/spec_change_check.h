@@ -16,7 +16,7 @@ namespace penstock::client {
 // Errors: INVALID_CONFIG that names every field which may not change, with both
 // values (secrets excepted), and what to do; STATE_DAMAGED, INVALID_CONFIG or
 // UNSUPPORTED if one of them cannot be read.
-absl::StatusOr<SpecChange> CheckSpecChange(const std::string& before,
-                                           const std::string& after);
+absl::StatusOr<TakesEffect> CheckSpecChange(const std::string& before,
+                                            const std::string& after);
 
 }  // namespace penstock::client

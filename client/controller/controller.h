@@ -33,7 +33,7 @@ struct PipelineConnector {
 };
 
 // When a changed specification takes effect.
-enum class SpecChange {
+enum class TakesEffect {
   // At the next open: journaled steps come out the same under both.
   kAtOnce,
   // When all that was journaled under the old one was replayed and
@@ -78,8 +78,8 @@ struct ControllerOptions {
   // When the specification of a connector that has been opened may change from
   // the first to the second; an error, which names the fields, if it may not.
   // Null: it may not.
-  std::function<absl::StatusOr<SpecChange>(const std::string&,
-                                           const std::string&)>
+  std::function<absl::StatusOr<TakesEffect>(const std::string&,
+                                            const std::string&)>
       check_spec_change;
   uint64_t random_seed = 0;
 };

@@ -12,9 +12,9 @@
 namespace penstock::client {
 namespace {
 
-absl::StatusOr<SpecChange> CheckChange(const ControllerOptions& options,
-                                       const std::string& before,
-                                       const std::string& after) {
+absl::StatusOr<TakesEffect> CheckChange(const ControllerOptions& options,
+                                        const std::string& before,
+                                        const std::string& after) {
   if (options.check_spec_change) {
     return options.check_spec_change(before, after);
   }
@@ -38,15 +38,15 @@ absl::Status ReconcileOne(const ControllerOptions& options,
         {configured.name, spec_bytes, stored.base_steps});
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const SpecChange change,
+  ASSIGN_OR_RETURN(const TakesEffect when,
                    CheckChange(options, stored.spec_bytes, spec_bytes),
                    _ << "while comparing connector '" << configured.name
                      << "' with its stored state");
-  switch (change) {
-    case SpecChange::kAtOnce:
+  switch (when) {
+    case TakesEffect::kAtOnce:
       transaction.replace_specs.push_back({configured.name, spec_bytes});
       break;
-    case SpecChange::kAtCleanCheckpoint:
+    case TakesEffect::kAtCleanCheckpoint:
       // The session changes it once everything was replayed.
       if (!stored.journal.empty()) return absl::OkStatus();
       transaction.checkpoints.push_back({configured.name, stored.base_steps,

@@ -110,12 +110,12 @@ std::string Text(const Message& message, const FieldDescriptor& field) {
 }
 
 void Compare(const Message& before, const Message& after,
-             absl::string_view path, std::vector<FieldChange>& changes);
+             absl::string_view path, std::vector<SpecChange>& changes);
 
 // The chosen arm is compared like any field; another arm is one change.
 void CompareOneof(const Message& before, const Message& after,
                   const OneofDescriptor& oneof, absl::string_view path,
-                  std::vector<FieldChange>& changes) {
+                  std::vector<SpecChange>& changes) {
   const auto arm = [&oneof](const Message& message) {
     return message.GetReflection()->GetOneofFieldDescriptor(message, &oneof);
   };
@@ -125,7 +125,7 @@ void CompareOneof(const Message& before, const Message& after,
   const FieldDescriptor* const from = arm(before);
   const FieldDescriptor* const to = arm(after);
   if (from == to) return;
-  FieldChange change = {
+  SpecChange change = {
       .field = std::string(path), .before = name(from), .after = name(to)};
   for (const FieldDescriptor* field : {from, to}) {
     if (field == nullptr) continue;
@@ -136,7 +136,7 @@ void CompareOneof(const Message& before, const Message& after,
 
 void CompareField(const Message& before, const Message& after,
                   const FieldDescriptor& field, absl::string_view path,
-                  std::vector<FieldChange>& changes) {
+                  std::vector<SpecChange>& changes) {
   if (AreEqual(before, after, field)) return;
   const std::string name = JoinPath(path, field.name());
   const bool in_both = IsSet(before, field) && IsSet(after, field);
@@ -152,7 +152,7 @@ void CompareField(const Message& before, const Message& after,
 }
 
 void Compare(const Message& before, const Message& after,
-             absl::string_view path, std::vector<FieldChange>& changes) {
+             absl::string_view path, std::vector<SpecChange>& changes) {
   const Descriptor& type = *before.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
@@ -190,14 +190,14 @@ v1::ChangeClass ChangeClassOf(const FieldDescriptor& field) {
                                                 : change;
 }
 
-std::vector<FieldChange> CompareSpecs(const Message& before,
-                                      const Message& after) {
-  std::vector<FieldChange> changes;
+std::vector<SpecChange> CompareSpecs(const Message& before,
+                                     const Message& after) {
+  std::vector<SpecChange> changes;
   Compare(before, after, "", changes);
   return changes;
 }
 
-absl::StatusOr<std::vector<FieldChange>> CompareSpecBytes(
+absl::StatusOr<std::vector<SpecChange>> CompareSpecBytes(
     absl::string_view before, absl::string_view after) {
   ASSIGN_OR_RETURN(const v1::ConnectorSpec from, Resolve(before),
                    _ << "while reading the stored specification");
@@ -205,15 +205,15 @@ absl::StatusOr<std::vector<FieldChange>> CompareSpecBytes(
   return CompareSpecs(from, to);
 }
 
-v1::ChangeClass StrictestOf(const std::vector<FieldChange>& changes) {
+v1::ChangeClass StrictestOf(const std::vector<SpecChange>& changes) {
   v1::ChangeClass strictest = v1::CHANGE_CLASS_REPLAY_SAFE;
-  for (const FieldChange& change : changes) {
+  for (const SpecChange& change : changes) {
     strictest = std::max(strictest, change.change);
   }
   return strictest;
 }
 
-std::string Describe(const FieldChange& change) {
+std::string Describe(const SpecChange& change) {
   return absl::StrCat(change.field, ": ", change.before, " -> ", change.after);
 }
 

@@ -18,7 +18,7 @@ class Message;
 namespace penstock::wire {
 
 // One difference.
-struct FieldChange {
+struct SpecChange {
   // Path as in the configuration: `source.file.path`. Of another arm of a
   // oneof: that of the message in which it is chosen (`source`).
   std::string field;
@@ -27,7 +27,7 @@ struct FieldChange {
   std::string before;
   std::string after;
 
-  friend bool operator==(const FieldChange&, const FieldChange&) = default;
+  friend bool operator==(const SpecChange&, const SpecChange&) = default;
 };
 
 // The class of `field`; one without, which a lint refuses, may not change.
@@ -40,20 +40,20 @@ v1::ChangeClass ChangeClassOf(const google::protobuf::FieldDescriptor& field);
 //           strictest class in it.
 // Requires: both are of one type, which does not contain itself; for
 //           ConnectorSpec: resolved, so that what is left out means the same.
-std::vector<FieldChange> CompareSpecs(const google::protobuf::Message& before,
-                                      const google::protobuf::Message& after);
+std::vector<SpecChange> CompareSpecs(const google::protobuf::Message& before,
+                                     const google::protobuf::Message& after);
 
 // The same for what SpecToBytes made, perhaps in an older program. Both are
 // resolved once more, so that a field which is new is compared by its default;
 // the component versions are those that each names.
 // Errors: as SpecFromBytes.
-absl::StatusOr<std::vector<FieldChange>> CompareSpecBytes(
+absl::StatusOr<std::vector<SpecChange>> CompareSpecBytes(
     absl::string_view before, absl::string_view after);
 
 // The strictest class among `changes`; REPLAY_SAFE if there are none.
-v1::ChangeClass StrictestOf(const std::vector<FieldChange>& changes);
+v1::ChangeClass StrictestOf(const std::vector<SpecChange>& changes);
 
 // `limits.step_bytes: 1048576 -> 2097152`.
-std::string Describe(const FieldChange& change);
+std::string Describe(const SpecChange& change);
 
 }  // namespace penstock::wire

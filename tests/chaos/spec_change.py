@@ -102,6 +102,7 @@ def edit_and_kill(programs, directory, source, source_print, seed):
     rng = random.Random(seed)
     pipeline = Pipeline(programs, directory, source, "50ms")
     edits = kills = 0
+    shards_seen = set()
     for _ in range(ROUNDS):
         # Of one round in four nothing may change but what is at once.
         shards, key = 4, "key"
@@ -129,9 +130,13 @@ def edit_and_kill(programs, directory, source, source_print, seed):
             # In order: a last checkpoint, under whichever specification.
             run.terminate()
             harness.wait_for_end(run, 0)
+        shards_seen.add(len(harness.progress(
+            os.path.join(directory, "out"))))
+    if len(shards_seen) < 2:
+        raise harness.Failure("no edit took effect between the kills")
     pipeline.finish(source_print)
-    print(f"edits at random: {edits} edits, {kills} kills, exactly once",
-          flush=True)
+    print(f"edits at random: {edits} edits, {kills} kills, "
+          f"{len(shards_seen)} numbers of shards, exactly once", flush=True)
 
 
 def refuse(programs, directory, source):

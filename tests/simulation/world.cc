@@ -146,8 +146,8 @@ void World::StartController() {
                                      const std::string& to) {
     return MakesSameSteps(plan_.specs[SpecIndex(from)],
                           plan_.specs[SpecIndex(to)])
-               ? client::SpecChange::kAtOnce
-               : client::SpecChange::kAtCleanCheckpoint;
+               ? client::TakesEffect::kAtOnce
+               : client::TakesEffect::kAtCleanCheckpoint;
   };
   options.checkpoint_interval = plan_.checkpoint_interval;
   options.prepare_deadline = absl::Seconds(5);

@@ -42,7 +42,7 @@ std::string SpecOf(const std::string& path, const std::string& more) {
 TEST(SpecChangeCheckTest, WhatReplayDoesNotSeeTakesEffectAtOnce) {
   EXPECT_THAT(CheckSpecChange(SpecOf("in", ""),
                               SpecOf("in", "    limits: {step_bytes: 1MiB}\n")),
-              IsOkAndHolds(SpecChange::kAtOnce));
+              IsOkAndHolds(TakesEffect::kAtOnce));
 }
 
 TEST(SpecChangeCheckTest, OneStricterFieldMakesAllWait) {
@@ -50,7 +50,7 @@ TEST(SpecChangeCheckTest, OneStricterFieldMakesAllWait) {
                               SpecOf("in",
                                      "    shards: 2\n"
                                      "    limits: {step_bytes: 1MiB}\n")),
-              IsOkAndHolds(SpecChange::kAtCleanCheckpoint));
+              IsOkAndHolds(TakesEffect::kAtCleanCheckpoint));
 }
 
 TEST(SpecChangeCheckTest, ARefusalNamesEachFieldAndWhatToDo) {

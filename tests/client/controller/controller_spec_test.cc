@@ -29,8 +29,8 @@ class ControllerSpecTest : public ControllerTest {
       const auto steps = [](const std::string& spec) {
         return spec.substr(0, spec.find('#'));
       };
-      return steps(from) == steps(to) ? SpecChange::kAtOnce
-                                      : SpecChange::kAtCleanCheckpoint;
+      return steps(from) == steps(to) ? TakesEffect::kAtOnce
+                                      : TakesEffect::kAtCleanCheckpoint;
     };
   }
   // Then crashes. If positions are not `complete`, that of the first step is
@@ -160,6 +160,23 @@ TEST_F(ControllerSpecTest, AChangeMayBeTakenBackBeforeItTookEffect) {
   for (const auto& open : CallsOf(ControlVerb::kOpen)) {
     EXPECT_EQ(open.open->spec_bytes, "spec of c");
   }
+}
+
+TEST_F(ControllerSpecTest, AStopMidwayLeavesTheChangeToTheNextRun) {
+  RunThreeSteps(/*complete=*/false);
+  AllowChanges();
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().replayed_steps == 3; }));
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  Outside().ends = true;
+  AddRecords(10);
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  ExpectExactlyOnce();
+  EXPECT_EQ(Stored().spec_bytes, "new spec of c");
 }
 
 TEST_F(ControllerSpecTest, APausedConnectorChangesWithoutReading) {

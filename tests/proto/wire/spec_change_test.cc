@@ -43,13 +43,13 @@ std::string Resolved(const v1::ConnectorSpec& spec) {
 }
 
 // What `edit` changes of Given().
-std::vector<FieldChange> ChangesBy(
+std::vector<SpecChange> ChangesBy(
     const std::function<void(v1::ConnectorSpec&)>& edit) {
   v1::ConnectorSpec edited = Given();
   edit(edited);
   const auto changes = CompareSpecBytes(Resolved(Given()), Resolved(edited));
   EXPECT_OK(changes);
-  return changes.ok() ? *changes : std::vector<FieldChange>();
+  return changes.ok() ? *changes : std::vector<SpecChange>();
 }
 
 TEST(SpecChangeTest, WhatIsWrittenOutAndWhatIsLeftOutIsTheSame) {
@@ -71,17 +71,17 @@ TEST(SpecChangeTest, EachFieldHasItsPathClassAndValues) {
         spec.mutable_limits()->set_step_bytes(1 << 20);
       }),
       ElementsAre(
-          FieldChange{"source.file.path", v1::CHANGE_CLASS_NEEDS_RESET,
-                      "'/data/in.ndjson'", "'/data/new.ndjson'"},
-          FieldChange{"format.ndjson.key",
-                      v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT, "'user.id'",
-                      "unset"},
-          FieldChange{"on_parse_error", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
-                      "BAD_RECORD_POLICY_SKIP", "BAD_RECORD_POLICY_FAIL"},
-          FieldChange{"limits.step_bytes", v1::CHANGE_CLASS_REPLAY_SAFE,
-                      "8388608", "1048576"},
-          FieldChange{"limits.step_linger", v1::CHANGE_CLASS_REPLAY_SAFE,
-                      "100ms", "1s"}));
+          SpecChange{"source.file.path", v1::CHANGE_CLASS_NEEDS_RESET,
+                     "'/data/in.ndjson'", "'/data/new.ndjson'"},
+          SpecChange{"format.ndjson.key",
+                     v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT, "'user.id'",
+                     "unset"},
+          SpecChange{"on_parse_error", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                     "BAD_RECORD_POLICY_SKIP", "BAD_RECORD_POLICY_FAIL"},
+          SpecChange{"limits.step_bytes", v1::CHANGE_CLASS_REPLAY_SAFE,
+                     "8388608", "1048576"},
+          SpecChange{"limits.step_linger", v1::CHANGE_CLASS_REPLAY_SAFE,
+                     "100ms", "1s"}));
 }
 
 TEST(SpecChangeTest, AnotherTypeIsOneChangeOfTheStricterClass) {
@@ -91,20 +91,20 @@ TEST(SpecChangeTest, AnotherTypeIsOneChangeOfTheStricterClass) {
         spec.mutable_format()->mutable_raw();
       }),
       ElementsAre(
-          FieldChange{"format", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
-                      "ndjson", "raw"},
-          FieldChange{"route", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
-                      "key_hash", "partition"},
-          FieldChange{"sink", v1::CHANGE_CLASS_NEEDS_RESET, "file", "null"}));
+          SpecChange{"format", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                     "ndjson", "raw"},
+          SpecChange{"route", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                     "key_hash", "partition"},
+          SpecChange{"sink", v1::CHANGE_CLASS_NEEDS_RESET, "file", "null"}));
 }
 
 TEST(SpecChangeTest, DefaultsThatFollowAreNamedToo) {
   EXPECT_THAT(
       ChangesBy([](v1::ConnectorSpec& spec) { spec.set_shards(32); }),
-      ElementsAre(FieldChange{"shards", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
-                              "4", "32"},
-                  FieldChange{"limits.shard_queue_chunks_max",
-                              v1::CHANGE_CLASS_REPLAY_SAFE, "8", "2"}));
+      ElementsAre(SpecChange{"shards", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                             "4", "32"},
+                  SpecChange{"limits.shard_queue_chunks_max",
+                             v1::CHANGE_CLASS_REPLAY_SAFE, "8", "2"}));
 }
 
 TEST(SpecChangeTest, VersionsAreThoseThatEachSideNames) {
@@ -119,9 +119,9 @@ TEST(SpecChangeTest, VersionsAreThoseThatEachSideNames) {
   v1::ConnectorSpec newer = Given();
   newer.mutable_versions()->set_encoder(2);
   EXPECT_THAT(CompareSpecs(Given(), newer),
-              ElementsAre(FieldChange{"versions",
-                                      v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
-                                      "unset", "given"}));
+              ElementsAre(SpecChange{"versions",
+                                     v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                                     "unset", "given"}));
 }
 
 TEST(SpecChangeTest, StoredBytesThatAreNoSpecAreDamage) {
@@ -148,7 +148,7 @@ TEST(ClassedTest, ASecretIsNeverShown) {
   test::Classed after;
   before.set_password("hunter2");
   after.set_password("hunter3");
-  const std::vector<FieldChange> changes = CompareSpecs(before, after);
+  const std::vector<SpecChange> changes = CompareSpecs(before, after);
   ASSERT_THAT(changes, SizeIs(1));
   EXPECT_THAT(Describe(changes[0]), Not(HasSubstr("hunter")));
   EXPECT_EQ(changes[0].field, "password");
@@ -164,31 +164,31 @@ TEST(ClassedTest, ARepeatedFieldChangesAsOne) {
   after.add_columns("b");
   after.add_columns("a");
   EXPECT_THAT(CompareSpecs(before, before), IsEmpty());
-  EXPECT_THAT(CompareSpecs(before, after),
-              ElementsAre(FieldChange{"columns",
-                                      v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
-                                      "2 given", "2 given"}));
+  EXPECT_THAT(
+      CompareSpecs(before, after),
+      ElementsAre(SpecChange{"columns", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                             "2 given", "2 given"}));
 }
 
 TEST(ClassedTest, AFieldWithoutClassMayNotChange) {
   test::Classed after;
   after.set_forgotten(true);
   EXPECT_THAT(CompareSpecs(test::Classed(), after),
-              ElementsAre(FieldChange{"forgotten", v1::CHANGE_CLASS_NEEDS_RESET,
-                                      "unset", "true"}));
+              ElementsAre(SpecChange{"forgotten", v1::CHANGE_CLASS_NEEDS_RESET,
+                                     "unset", "true"}));
 }
 
 TEST(ClassedTest, APartThatComesOrGoesHasTheStrictestClassInIt) {
   test::Classed after;
   after.mutable_part()->set_size(1);
   EXPECT_THAT(CompareSpecs(test::Classed(), after),
-              ElementsAre(FieldChange{"part", v1::CHANGE_CLASS_NEEDS_RESET,
-                                      "unset", "given"}));
+              ElementsAre(SpecChange{"part", v1::CHANGE_CLASS_NEEDS_RESET,
+                                     "unset", "given"}));
   test::Classed before;
   before.mutable_part()->set_size(2);
   EXPECT_THAT(CompareSpecs(before, after),
-              ElementsAre(FieldChange{"part.size", v1::CHANGE_CLASS_NEEDS_RESET,
-                                      "2", "1"}));
+              ElementsAre(SpecChange{"part.size", v1::CHANGE_CLASS_NEEDS_RESET,
+                                     "2", "1"}));
 }
 
 TEST(ClassedTest, ALongTextIsCut) {
