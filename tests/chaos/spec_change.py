@@ -29,8 +29,16 @@ LIMITS = {"block_bytes": "64KiB", "step_bytes": "128KiB",
 BEFORE = {"shards": 4, "key": "key", "limits": LIMITS}
 AFTER = {"shards": 2, "key": "id",
          "limits": {**LIMITS, "chunk_bytes_max": "16KiB", "step_bytes": "64KiB"}}
-AT_ONCE = {**BEFORE, "limits": {**LIMITS, "step_bytes": "64KiB",
-                                "queued_bytes_max": "1MiB"}}
+# Steps of 1 MiB, to be replayed where no more than 512 KiB may be in flight; few
+# at a time, or one transaction might journal all there are.
+LARGE = {**BEFORE, "limits": {**LIMITS, "step_bytes": "1MiB",
+                              "step_bytes_max": "1MiB", "step_linger": "2s",
+                              "steps_outstanding_max": 2}}
+AT_ONCE = {**BEFORE, "limits": {
+    **LIMITS, "step_bytes": "64KiB", "step_bytes_max": "128KiB",
+    "block_bytes": "32KiB", "queued_bytes_max": "256KiB",
+    "in_flight_bytes_max": "512KiB", "retained_bytes_max": "1MiB",
+    "memory_max": "2MiB", "steps_outstanding_max": 1}}
 # The life that takes the clean checkpoint sends no CommitCheckpoint any more.
 POINTS = ("before_prepare", "after_prepare", "after_checkpoint_stored",
           "result_received", "before_journal", "after_journal", "after_release")
@@ -70,14 +78,15 @@ class Pipeline:
 
 def crash_around_the_change(programs, directory, source, source_print):
     passed = 0
-    for name, after in (("clean checkpoint", AFTER), ("at once", AT_ONCE)):
+    for name, before, steps, after in (("clean checkpoint", BEFORE, 7, AFTER),
+                                       ("at once", LARGE, 2, AT_ONCE)):
         for point in POINTS:
             for with_worker in (False, True):
                 try:
                     pipeline = Pipeline(programs, directory, source, "0s")
-                    pipeline.edit(BEFORE)
+                    pipeline.edit(before)
                     # Nothing is checkpointed: all of it waits to be replayed.
-                    pipeline.crash_at("after_journal", 7)
+                    pipeline.crash_at("after_journal", steps)
                     pipeline.edit(after)
                     pipeline.crash_at(point)
                     if with_worker:
