@@ -7,7 +7,6 @@
 namespace penstock::core {
 
 void AckRef::Drop() {
-  if (state_ == nullptr) return;
   AckState* const state = std::exchange(state_, nullptr);
   // Release: what this holder did, Fail included, is seen by the last one.
   // Acquire: the last one sees it.

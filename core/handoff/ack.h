@@ -56,7 +56,9 @@ class AckRef {
     std::swap(state_, other.state_);
     return *this;
   }
-  ~AckRef() { Drop(); }
+  ~AckRef() {
+    if (state_ != nullptr) Drop();
+  }
 
   // Marks the step failed, for good. Idempotent. Relaxed, for the decrement
   // that follows it releases, and the last one acquires.
@@ -72,6 +74,7 @@ class AckRef {
  private:
   friend class StepHandle;
   explicit AckRef(AckState* adopted) : state_(adopted) {}
+  // Requires: not empty.
   void Drop();
 
   AckState* state_ = nullptr;

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,7 @@ class SinkHandoff final : public Handoff {
               ChunkConfig config, const Clock& clock)
       : config_(config),
         exactly_once_(config.level == FtModel::kExactlyOnce),
+        shard_count_(queues.size()),
         router_(std::move(router)),
         budget_(std::move(budget)),
         clock_(clock),
@@ -52,7 +54,7 @@ class SinkHandoff final : public Handoff {
     shards_.reserve(queues.size());
     for (ShardIndex i = 0; i < queues.size(); ++i) {
       shards_.push_back(
-          {.buffer = ShardBuffer<Encoder>(CloneOf(*encoder), pool)});
+          {.buffer = ShardBuffer<Encoder>(CloneTyped(*encoder), pool)});
     }
   }
   SinkHandoff(const SinkHandoff&) = delete;
@@ -78,6 +80,7 @@ class SinkHandoff final : public Handoff {
     CHECK(in_step_);
     const size_t records = batch.record_count();
     counters_.records_in += records;
+    now_.reset();
     for (size_t i = 0; i < records; ++i) {
       if (!fatal_.ok()) [[unlikely]] {
         counters_.records_discarded += records - i;
@@ -100,8 +103,10 @@ class SinkHandoff final : public Handoff {
     } else {
       // The rows stay; their lease is to outlive the reservation.
       for (Shard& shard : shards_) {
-        if (shard.buffer.rows() > 0)
-          shard.lease = TakeLease(shard, Open(shard));
+        const ShardBuffer<Encoder>& buffer = shard.buffer;
+        if (buffer.rows() == 0) continue;
+        shard.lease =
+            TakeLease(shard, buffer.bytes() + buffer.position_bytes());
       }
     }
     for (Shard& shard : shards_) shard.buffer.ReturnUnused();
@@ -160,25 +165,14 @@ class SinkHandoff final : public Handoff {
     uint32_t chunks_of_step = 0;
   };
 
-  static std::unique_ptr<Encoder> CloneOf(const Encoder& encoder) {
-    std::unique_ptr<RowEncoder> clone = encoder.Clone();
-    if constexpr (std::same_as<Encoder, RowEncoder>) {
-      return clone;
-    } else {
-      auto* const typed = dynamic_cast<Encoder*>(clone.get());
-      CHECK(typed != nullptr) << "Clone of another type";
-      clone.release();
-      return std::unique_ptr<Encoder>(typed);
-    }
-  }
-
   void Push(const Record& record) {
-    const auto count = static_cast<uint32_t>(shards_.size());
-    const ShardIndex index = count == 1 ? 0 : router_.Route(record, count);
-    if (index >= count) [[unlikely]] {
+    const ShardIndex index =
+        shard_count_ == 1 ? 0 : router_.Route(record, shard_count_);
+    if (index >= shard_count_) [[unlikely]] {
       ++counters_.records_discarded;
-      Poison(MakeError(Reason::INTERNAL, absl::StrCat("the router named shard ",
-                                                      index, " of ", count)));
+      Poison(MakeError(Reason::INTERNAL,
+                       absl::StrCat("the router named shard ", index, " of ",
+                                    shard_count_)));
       return;
     }
     ShardBuffer<Encoder>& buffer = shards_[index].buffer;
@@ -189,10 +183,20 @@ class SinkHandoff final : public Handoff {
       return;
     }
     ++counters_.records_out;
-    if (buffer.rows() == 1) buffer.set_oldest_ingest(clock_.SteadyNow());
-    if (!buffer.HasAckOf(step_)) buffer.AddAck(handle_.Share());
+    if (!buffer.HasAckOf(step_)) [[unlikely]]
+      NoteFirstOfStep(buffer);
     if (config_.row_positions) buffer.AddPosition(begin, record.meta);
     if (buffer.bytes() >= config_.target_bytes) Seal(index);
+  }
+
+  // The row just appended is the first of this step in its chunk.
+  void NoteFirstOfStep(ShardBuffer<Encoder>& buffer) {
+    if (buffer.rows() == 1) {
+      // One reading of the clock is good for a whole batch.
+      if (!now_.has_value()) now_ = clock_.SteadyNow();
+      buffer.set_oldest_ingest(*now_);
+    }
+    buffer.AddAck(handle_.Share());
   }
 
   void Refuse(ShardIndex shard, const Record& record,
@@ -219,23 +223,20 @@ class SinkHandoff final : public Handoff {
     Shard& shard = shards_[index];
     if (shard.buffer.rows() == 0) return;
     const size_t position_bytes = shard.buffer.position_bytes();
-    absl::StatusOr<EncodedChunk> chunk = shard.buffer.Seal();
-    if (!chunk.ok()) {
+    ShardItem item;
+    EncodedChunk& chunk = item.emplace<EncodedChunk>();
+    const absl::Status sealed = shard.buffer.Seal(chunk);
+    if (!sealed.ok()) {
       Poison(WithContext(
-          chunk.status(),
-          absl::StrCat("while finishing a chunk of shard ", index)));
+          sealed, absl::StrCat("while finishing a chunk of shard ", index)));
       return;
     }
-    chunk->lease = TakeLease(shard, chunk->frame.size() + position_bytes);
-    chunk->index = exactly_once_ ? shard.chunks_of_step++ : 0;
+    chunk.lease = TakeLease(shard, chunk.frame.size() + position_bytes);
+    chunk.index = exactly_once_ ? shard.chunks_of_step++ : 0;
     if (!exactly_once_) shard.buffer.LearnSize();
-    counters_.bytes_out += chunk->frame.size();
+    counters_.bytes_out += chunk.frame.size();
     ++counters_.chunks_sealed;
-    Forward(index, *std::move(chunk));
-  }
-
-  static uint64_t Open(const Shard& shard) {
-    return shard.buffer.bytes() + shard.buffer.position_bytes();
+    Forward(index, std::move(item));
   }
 
   // The shard's lease, made up to `bytes` out of the step's reservation.
@@ -248,7 +249,7 @@ class SinkHandoff final : public Handoff {
     return lease;
   }
 
-  void Forward(ShardIndex shard, ShardItem item) {
+  void Forward(ShardIndex shard, ShardItem&& item) {
     if (sender_.Send(shard, std::move(item)) == SendResult::kClosed) {
       Poison(Closed());
     }
@@ -275,6 +276,7 @@ class SinkHandoff final : public Handoff {
 
   const ChunkConfig config_;
   const bool exactly_once_;
+  const uint32_t shard_count_;
   const Router router_;
   // Shared by: the connector and every lease.
   const std::shared_ptr<InflightBudget> budget_;
@@ -289,6 +291,8 @@ class SinkHandoff final : public Handoff {
   Step step_ = 0;
   StepHandle handle_;
   BudgetLease reservation_;
+  // When the batch that is being pushed was accepted; read when needed.
+  std::optional<absl::Time> now_;
   HandoffCounters counters_;
   absl::Status fatal_;
 };

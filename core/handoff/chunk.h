@@ -37,7 +37,7 @@ struct EncodedChunk {
   // Number of this chunk within (step, shard), 0-based: part of the batch id.
   // Below exactly-once 0.
   uint32_t index = 0;
-  // Steady time at which its first record was accepted.
+  // Steady time at which the batch of its first record was accepted.
   absl::Time oldest_ingest;
   // The least event time of its records; INT64_MAX if none had any.
   int64_t oldest_event_ms = INT64_MAX;

@@ -12,7 +12,6 @@
 #include "core/record/record.h"
 
 #include <absl/status/status.h>
-#include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
 #include <absl/time/time.h>
 
@@ -20,13 +19,28 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace penstock::core {
+
+// A clone of the encoder's own type.
+template <std::derived_from<RowEncoder> Encoder>
+std::unique_ptr<Encoder> CloneTyped(const Encoder& encoder) {
+  std::unique_ptr<RowEncoder> clone = encoder.Clone();
+  if constexpr (std::same_as<Encoder, RowEncoder>) {
+    return clone;
+  } else {
+    auto* const typed = dynamic_cast<Encoder*>(clone.get());
+    CHECK(typed != nullptr) << "Clone of another type";
+    clone.release();
+    return std::unique_ptr<Encoder>(typed);
+  }
+}
+
+// What an encoder threw, as a Status. Requires: an exception is being handled.
+absl::Status EncoderThrew(Reason reason);
 
 // One shard's unsealed rows, and the encoder that may hold part of them: a
 // columnar encoder must not mix the rows of two shards.
@@ -39,7 +53,9 @@ template <std::derived_from<RowEncoder> Encoder>
 class ShardBuffer {
  public:
   ShardBuffer(std::unique_ptr<Encoder> encoder, std::shared_ptr<FramePool> pool)
-      : encoder_(std::move(encoder)), pool_(std::move(pool)) {}
+      : encoder_(std::move(encoder)),
+        columnar_(encoder_->AsColumnar()),
+        pool_(std::move(pool)) {}
   ShardBuffer(ShardBuffer&&) noexcept = default;
   ShardBuffer& operator=(ShardBuffer&&) = delete;
   ~ShardBuffer() {
@@ -54,9 +70,10 @@ class ShardBuffer {
     absl::Status status = Encode(record);
     if (!status.ok()) [[unlikely]] {
       frame_.Truncate(before);
-      return status;
+      return HoldsAsBefore() ? status : HalfHeld(status);
     }
     ++rows_;
+    if (columnar_ != nullptr) held_bytes_ = columnar_->BufferedBytes();
     if (record.meta.event_time_ms != RecordMeta::kNoEventTime) {
       oldest_event_ms_ = std::min(oldest_event_ms_, record.meta.event_time_ms);
     }
@@ -88,22 +105,22 @@ class ShardBuffer {
   // Of the frame alone.
   size_t frame_bytes() const { return frame_.size(); }
   // Of the frame and inside the encoder.
-  size_t bytes() const { return frame_.size() + encoder_->BufferedBytes(); }
+  size_t bytes() const { return frame_.size() + held_bytes_; }
   size_t position_bytes() const {
     return row_positions_.size() * sizeof(RowPosition);
   }
 
-  // Makes a chunk of everything; lease and index are the caller's to set.
-  // Requires: rows() > 0. Errors: the encoder could not finish; what it wrote
-  // is rolled back, and it must not be used again.
-  absl::StatusOr<EncodedChunk> Seal() {
+  // Makes `chunk` of everything; lease and index are the caller's to set.
+  // Requires: rows() > 0; `chunk` is fresh. Errors: the encoder could not
+  // finish; what it wrote is rolled back, and it must not be used again.
+  absl::Status Seal(EncodedChunk& chunk) {
     const size_t before = frame_.size();
     absl::Status finished = FinishChunk();
     if (!finished.ok()) {
       frame_.Truncate(before);
       return finished;
     }
-    EncodedChunk chunk;
+    held_bytes_ = 0;
     chunk.frame = TakeFrame();
     chunk.rows = std::exchange(rows_, 0);
     chunk.acks = std::move(acks_);
@@ -111,7 +128,7 @@ class ShardBuffer {
     chunk.oldest_ingest = oldest_ingest_;
     chunk.oldest_event_ms = std::exchange(oldest_event_ms_, INT64_MAX);
     chunk.row_positions = std::exchange(row_positions_, {});
-    return chunk;
+    return finished;
   }
 
   // From now on as much is expected until the next call as was sealed since
@@ -132,6 +149,7 @@ class ShardBuffer {
   // Drops everything: its acks fail.
   void Clear() {
     rows_ = 0;
+    held_bytes_ = 0;
     acks_ = AckSet();
     row_positions_.clear();
     frame_.Truncate(0);
@@ -141,31 +159,34 @@ class ShardBuffer {
  private:
   // Encoders call libraries that throw: here is the boundary.
   absl::Status Encode(const Record& record) {
-    std::string what;
     try {
       return encoder_->Encode(record, frame_);
-    } catch (const std::exception& error) {
-      what = error.what();
     } catch (...) {
-      what = "something that is no std::exception";
+      // Who knows what state its rows are in?
+      return EncoderThrew(columnar_ != nullptr && columnar_->BufferedBytes() > 0
+                              ? Reason::INTERNAL
+                              : Reason::MALFORMED_FRAME);
     }
-    // An encoder that holds rows is not rolled back by truncating the frame.
-    return MakeError(encoder_->BufferedBytes() > 0 ? Reason::INTERNAL
-                                                   : Reason::MALFORMED_FRAME,
-                     absl::StrCat("the encoder threw: ", what));
   }
 
   absl::Status FinishChunk() {
-    std::string what;
+    if (columnar_ == nullptr) return absl::OkStatus();
     try {
-      return encoder_->FinishChunk(frame_);
-    } catch (const std::exception& error) {
-      what = error.what();
+      return columnar_->FinishChunk(frame_);
     } catch (...) {
-      what = "something that is no std::exception";
+      return EncoderThrew(Reason::INTERNAL);
     }
-    return MakeError(Reason::INTERNAL,
-                     absl::StrCat("the encoder threw: ", what));
+  }
+
+  bool HoldsAsBefore() const {
+    return columnar_ == nullptr || columnar_->BufferedBytes() == held_bytes_;
+  }
+  absl::Status HalfHeld(const absl::Status& refused) const {
+    return MakeError(
+        Reason::INTERNAL,
+        absl::StrCat("the encoder refused a record and holds part of it: ",
+                     columnar_->BufferedBytes(), " bytes after it, ",
+                     held_bytes_, " before: ", refused.message()));
   }
 
   void TakeMemory() {
@@ -193,6 +214,8 @@ class ShardBuffer {
   }
 
   std::unique_ptr<Encoder> encoder_;
+  // `encoder_`, if it holds rows; otherwise null.
+  ColumnarEncoder* columnar_;
   // Shared by: all shards of the handoff and the chunks on their way.
   std::shared_ptr<FramePool> pool_;
   // Without memory unless `has_frame_`.
@@ -201,6 +224,8 @@ class ShardBuffer {
   bool is_pooled_ = false;
   size_t expected_bytes_ = SIZE_MAX / 2;
   size_t sealed_bytes_ = 0;
+  // Of what the encoder accepted.
+  size_t held_bytes_ = 0;
   uint32_t rows_ = 0;
   AckSet acks_;
   Step last_step_ = 0;

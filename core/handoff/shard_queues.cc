@@ -20,7 +20,7 @@ SendResult ShardQueue::TrySend(ShardItem&& item) {
       ++full_events_;
       return SendResult::kFull;
     }
-    ring_[(head_ + count_) % items_max_] = std::move(item);
+    ring_[Wrapped(head_ + count_)] = std::move(item);
     if (++count_ > 1) return SendResult::kSent;
   }
   if (on_items_ != nullptr) on_items_();
@@ -34,7 +34,7 @@ std::optional<ShardItem> ShardQueue::TryReceive() {
     MutexLock lock(mu_);
     if (count_ == 0) return std::nullopt;
     item = std::move(ring_[head_]);
-    head_ = (head_ + 1) % items_max_;
+    head_ = Wrapped(head_ + 1);
     --count_;
     room = std::exchange(refused_, false);
   }
@@ -50,7 +50,7 @@ std::vector<ShardItem> ShardQueue::ReceiveAll() {
     MutexLock lock(mu_);
     for (; count_ > 0; --count_) {
       items.push_back(std::move(ring_[head_]));
-      head_ = (head_ + 1) % items_max_;
+      head_ = Wrapped(head_ + 1);
     }
     room = !items.empty() && std::exchange(refused_, false);
   }

@@ -55,6 +55,11 @@ class ShardQueue {
   void SetOnRoom(Callback on_room);
 
  private:
+  // Requires: place < 2 * items_max.
+  size_t Wrapped(size_t place) const {
+    return place < items_max_ ? place : place - items_max_;
+  }
+
   const size_t items_max_;
   Callback on_items_;
   Callback on_room_;

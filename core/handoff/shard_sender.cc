@@ -14,7 +14,7 @@ Step StepOf(const ShardItem& item) {
 ShardSender::ShardSender(ShardQueues& queues)
     : queues_(queues), parked_(queues.size()) {}
 
-SendResult ShardSender::Send(ShardIndex shard, ShardItem item) {
+SendResult ShardSender::Send(ShardIndex shard, ShardItem&& item) {
   std::deque<ShardItem>& parked = parked_[shard];
   SendResult result = SendResult::kFull;
   if (parked.empty()) {

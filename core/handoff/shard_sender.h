@@ -25,9 +25,9 @@ class ShardSender {
   // `queues` outlives this.
   explicit ShardSender(ShardQueues& queues);
 
-  // kSent; kFull: parked; kClosed: dropped, its acks failed, for nobody will
-  // ever take it. Blocks: never.
-  SendResult Send(ShardIndex shard, ShardItem item);
+  // kSent; kFull: parked; kClosed: refused, for nobody will ever take it: the
+  // caller drops it, and its acks fail. Blocks: never.
+  SendResult Send(ShardIndex shard, ShardItem&& item);
   // Sends what is parked, each shard by itself as far as its queue takes it.
   // kSent: nothing is parked any more; kFull: something is; kClosed: a queue
   // with something parked is closed, and that was dropped.

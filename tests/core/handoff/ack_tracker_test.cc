@@ -160,6 +160,31 @@ TEST_F(AckTrackerTest, AnAckAfterTheOwnerIsGoneIsHarmless) {
   EXPECT_THAT(advances_, ElementsAre(11));
 }
 
+// A step of an instance that is gone ends while a new one has begun a step of
+// the same number.
+TEST_F(AckTrackerTest, AcksOfAnOldInstanceDoNotReachANewOne) {
+  AckRef late = Made(10);
+  AckRef failing = Made(11);
+  tracker_ = std::make_shared<AckTracker>(10, clock_, nullptr);
+  AckRef current = Made(10);
+  Deliver(late);
+  Fail(failing);
+  EXPECT_EQ(tracker_->completed(), 10u);
+  EXPECT_EQ(tracker_->outstanding(), 1u);
+  EXPECT_FALSE(tracker_->stall().has_value());
+  Deliver(current);
+  EXPECT_EQ(tracker_->completed(), 11u);
+}
+
+TEST_F(AckTrackerTest, ACompletedCountNeverGoesBackWhateverTheOrder) {
+  std::vector<AckRef> refs;
+  for (Step step = 10; step < 20; ++step) refs.push_back(Made(step));
+  for (const size_t i : {3u, 0u, 9u, 1u, 2u, 7u, 5u, 4u, 8u, 6u}) {
+    Deliver(refs[i]);
+  }
+  EXPECT_THAT(advances_, ElementsAre(11, 12, 14, 16, 20));
+}
+
 using AckTrackerDeathTest = AckTrackerTest;
 
 TEST_F(AckTrackerDeathTest, AStepNumberIsNotUsedTwice) {

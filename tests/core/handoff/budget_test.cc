@@ -81,6 +81,57 @@ TEST_F(InflightBudgetTest, NoStepBeginsBetweenTheHighMarkAndTheLowMark) {
   EXPECT_TRUE(budget_->MayBegin()) << "at the low mark";
 }
 
+// However holders flap around a mark: from one pause to the next at least the
+// bytes between the marks are returned, and as many reserved. No clock needed.
+TEST_F(InflightBudgetTest, PausesAreApartByTheBytesBetweenTheMarks) {
+  Random random = TestRandom();
+  std::vector<BudgetLease> leases;
+  uint64_t returned = 0;
+  uint64_t reserved = 0;
+  int pauses = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const bool could_begin = budget_->MayBegin();
+    const uint64_t before = budget_->usage();
+    if (leases.empty() || random.Bernoulli(0.5)) {
+      auto lease = budget_->TryReserve(1 + random.Uniform(25));
+      if (lease.has_value()) leases.push_back(*std::move(lease));
+    } else {
+      leases.erase(leases.begin() +
+                   static_cast<ptrdiff_t>(random.Uniform(leases.size())));
+    }
+    const uint64_t after = budget_->usage();
+    (after > before ? reserved : returned) +=
+        after > before ? after - before : before - after;
+    if (budget_->MayBegin() == could_begin) continue;
+    if (could_begin) {
+      ++pauses;
+      ASSERT_GE(reserved, 30u);
+      reserved = 0;
+    } else {
+      ASSERT_GE(returned, 30u);
+      returned = 0;
+    }
+  }
+  EXPECT_GT(pauses, 10);
+}
+
+// Whoever missed the call, or asks when nothing changes any more, is answered
+// rightly: it is a level.
+TEST_F(InflightBudgetTest, UsageThatHoversAtAMarkStopsNobodyForEver) {
+  auto high = budget_->TryReserve(80);
+  EXPECT_FALSE(budget_->MayBegin());
+  BudgetLease low = high->Split(50);
+  high.reset();
+  EXPECT_EQ(rooms_, 1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(budget_->MayBegin()) << "at the low mark";
+    auto hovering = budget_->TryReserve(29);
+    EXPECT_TRUE(budget_->MayBegin()) << "just below the high mark";
+    hovering.reset();
+    EXPECT_EQ(rooms_, 2 + i) << "back at the low mark: said each time";
+  }
+}
+
 TEST_F(InflightBudgetTest, RoomIsSaidWhenUsageFallsToTheLowMark) {
   auto base = budget_->TryReserve(50);
   auto more = budget_->TryReserve(1);

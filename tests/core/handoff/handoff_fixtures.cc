@@ -2,6 +2,7 @@
 
 #include "core/base/byte_order.h"
 #include "core/base/check.h"
+#include "core/contract/message_frame.h"
 #include "core/handoff/basic_sink_handoff.h"
 #include "core/record/key_hash.h"
 #include "core/record/record_batch_builder.h"
@@ -109,6 +110,10 @@ absl::Status BlockEncoder::Encode(const Record& record, FrameBuffer& /*out*/) {
   if (absl::StrContains(*record.value, "THROW")) {
     throw std::runtime_error("thrown by a library");
   }
+  if (absl::StrContains(*record.value, "HALF")) {
+    held_bytes_ += 4;
+    return MakeError(Reason::MALFORMED_FRAME, "half a row");
+  }
   held_.emplace_back(*record.value);
   held_bytes_ += 4 + record.value->size();
   return absl::OkStatus();
@@ -130,6 +135,19 @@ absl::Status BlockEncoder::FinishChunk(FrameBuffer& out) {
   return absl::OkStatus();
 }
 
+absl::Status MessagingEncoder::Encode(const Record& record, FrameBuffer& out) {
+  const std::string number = absl::StrCat(number_);
+  const MessageHeader headers[] = {{"n", number}};
+  const size_t before = out.size();
+  AppendMessage(record.key, record.value, headers, out);
+  if (absl::StrContains(record.value.value_or(""), "BAD")) {
+    out.Truncate(before + (out.size() - before) / 2);
+    return MakeError(Reason::MALFORMED_FRAME, "a bad message");
+  }
+  ++number_;
+  return absl::OkStatus();
+}
+
 std::vector<std::vector<std::string>> DecodeBlocks(absl::string_view frame) {
   std::vector<std::vector<std::string>> blocks;
   while (!frame.empty()) {
@@ -146,10 +164,16 @@ HandoffHarness::HandoffHarness(Options options_in)
       budget(std::make_shared<InflightBudget>(
           InflightBudget::Options{.limit = options.limit})),
       queues(options.shards, options.queue_items) {
+  std::unique_ptr<RowEncoder> encoder;
   if (options.blocks != nullptr) {
+    encoder = std::make_unique<BlockEncoder>(options.blocks);
+  } else if (options.messages) {
+    encoder = std::make_unique<MessagingEncoder>();
+  }
+  if (encoder != nullptr) {
     handoff = std::make_unique<SinkHandoff<RowEncoder, DigitRouter>>(
-        std::make_unique<BlockEncoder>(options.blocks), DigitRouter(), queues,
-        budget, options.config, clock);
+        std::move(encoder), DigitRouter(), queues, budget, options.config,
+        clock);
   } else {
     handoff = std::make_unique<SinkHandoff<PrefixEncoder, DigitRouter>>(
         std::make_unique<PrefixEncoder>(), DigitRouter(), queues, budget,

@@ -74,8 +74,9 @@ struct BlockEncoderState {
 
 // A columnar encoder: holds rows, and writes each block as the number of rows
 // and then the rows as PrefixEncoder does. A failing finish writes first.
-// "BAD…" is refused before anything is held; "THROW…" throws.
-class BlockEncoder final : public RowEncoder {
+// "BAD…" is refused, and nothing of it is held; "THROW…" throws before and
+// "HALF…" is refused after a part of it is held.
+class BlockEncoder final : public ColumnarEncoder {
  public:
   explicit BlockEncoder(std::shared_ptr<BlockEncoderState> state)
       : state_(std::move(state)) {}
@@ -93,6 +94,22 @@ class BlockEncoder final : public RowEncoder {
   const std::shared_ptr<BlockEncoderState> state_;
   std::vector<std::string> held_;
   size_t held_bytes_ = 0;
+};
+
+// Writes messages: key and value as they stand, and which one of its shard it
+// is as the header "n". "BAD…" is refused when half of it is written.
+class MessagingEncoder final : public RowEncoder {
+ public:
+  absl::Status Encode(const Record& record, FrameBuffer& out) override;
+  size_t EstimateBytes(size_t records, size_t payload_bytes) const override {
+    return records * 64 + payload_bytes;
+  }
+  std::unique_ptr<RowEncoder> Clone() const override {
+    return std::make_unique<MessagingEncoder>();
+  }
+
+ private:
+  uint64_t number_ = 0;
 };
 
 // The blocks of a frame of BlockEncoder. CHECKs that it decodes.
@@ -118,7 +135,10 @@ class HandoffHarness {
     ChunkConfig config;
     uint64_t limit = uint64_t{1} << 20;
     uint64_t reserve = 0;
-    std::shared_ptr<BlockEncoderState> blocks;
+    // Not null: BlockEncoder encodes.
+    std::shared_ptr<BlockEncoderState> blocks = nullptr;
+    // MessagingEncoder does.
+    bool messages = false;
   };
   explicit HandoffHarness(Options options);
 

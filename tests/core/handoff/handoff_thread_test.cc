@@ -198,6 +198,32 @@ TEST(HandoffThreadTest, ManySendersOneReceiverKeepTheirOrder) {
   EXPECT_EQ(queue.size(), 0u);
 }
 
+// What is shown as a queue's length is that, and no sum of ups and downs.
+TEST(HandoffThreadTest, AQueuesSizeIsItsLengthAtAnyTime) {
+  constexpr size_t kItems = 4;
+  ShardQueue queue(kItems);
+  std::atomic<bool> done{false};
+  Thread sender("sender", [&](const std::stop_token&) {
+    for (int i = 0; i < 20'000; ++i) {
+      (void)queue.TrySend(StepEnd{.step = 0, .acks = {}});
+    }
+    queue.Close();
+    done = true;
+  });
+  Thread receiver("receiver", [&](const std::stop_token&) {
+    while (!done) {
+      (void)queue.TryReceive();
+      (void)queue.ReceiveAll();
+    }
+  });
+  while (!done) ASSERT_LE(queue.size(), kItems);
+  sender.Join();
+  receiver.Join();
+  const size_t left = queue.size();
+  EXPECT_EQ(queue.ReceiveAll().size(), left);
+  EXPECT_EQ(queue.size(), 0u);
+}
+
 TEST(HandoffThreadTest, ACloseWhileOthersSendLosesNoAck) {
   const auto listener = std::make_shared<CountingListener>();
   constexpr int kRounds = 300;

@@ -50,6 +50,15 @@ TEST(KeyHashRouterTest, KeylessRecordsOfAPartitionStayTogether) {
   EXPECT_GT(shards.size(), 8u) << "partitions spread";
 }
 
+TEST(RouterTest, AShardIsTheRemainderWhateverTheirNumber) {
+  for (uint32_t shards = 1; shards <= 70; ++shards) {
+    for (const uint64_t hash : {uint64_t{0}, uint64_t{12'345'678'901},
+                                KeyHash("customer-42"), UINT64_MAX}) {
+      ASSERT_EQ(ShardOfHash(hash, shards), hash % shards);
+    }
+  }
+}
+
 TEST(RouterTest, EveryShardIsReachedAndNoOther) {
   const KeyHashRouter router;
   std::set<ShardIndex> shards;

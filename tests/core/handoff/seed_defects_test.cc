@@ -277,6 +277,37 @@ TEST(SeedDefectsTest, AnExceptionRollsBackToTheRowBoundary) {
   EXPECT_EQ(h.Drain(), "a b|#7");
 }
 
+// Truncating the frame does not undo what a columnar encoder holds of a row.
+TEST(SeedDefectsTest, AnEncoderThatHoldsHalfOfARefusedRowIsBroken) {
+  HandoffHarness h({.config = Config(FtModel::kExactlyOnce, 1'000),
+                    .blocks = std::make_shared<BlockEncoderState>()});
+  EXPECT_EQ(h.RunStep(7, {"a", "HALF", "b"}), Flow::kFatal)
+      << "although the policy is to skip";
+  EXPECT_THAT(h->fatal(), HasReason(Reason::INTERNAL));
+  EXPECT_EQ(h.queues.at(0).size(), 0u) << "nothing of it ships";
+  EXPECT_EQ(h->counters().records_skipped, 0u);
+  EXPECT_EQ(h->counters().records_discarded, 2u);
+}
+
+// One allocation a seal for the next frame: the sink's memory comes back.
+TEST(SeedDefectsTest, AFrameIsMadeOfTheMemoryOfAnEarlierOne) {
+  HandoffHarness h({.config = Config(FtModel::kExactlyOnce, 10'000)});
+  const std::string value(6'000, 'v');
+  h.BeginStep(7);
+  h.Push({value, value});
+  const void* first = nullptr;
+  {
+    const EncodedChunk chunk = h.TakeChunk();
+    first = chunk.frame.view().data();
+    h.Push({"in flight"});
+  }
+  h.Push({value, value});
+  const EncodedChunk second = h.TakeChunk();
+  h.Push({value, value});
+  EXPECT_NE(second.frame.view().data(), first);
+  EXPECT_EQ(h.TakeChunk().frame.view().data(), first);
+}
+
 // Parking inside one large batch used to have no bound but the batch.
 TEST(SeedDefectsTest, WhatIsParkedIsInsideTheReservation) {
   HandoffHarness h({.queue_items = 1,

@@ -64,6 +64,21 @@ TEST(ShardQueueTest, AClosedQueueDoesNotLookLikeAFullOne) {
   EXPECT_TRUE(queue.is_closed());
 }
 
+TEST(ShardQueueTest, AClosedQueueLeavesTheItemUntouched) {
+  const auto acks = std::make_shared<RecordingAckListener>();
+  StepHandle handle(7, acks);
+  ShardQueue queue(1);
+  queue.Close();
+  EncodedChunk chunk;
+  chunk.acks.Push(handle.Share());
+  ShardItem item = std::move(chunk);
+  EXPECT_EQ(queue.TrySend(std::move(item)), SendResult::kClosed);
+  // NOLINTNEXTLINE(bugprone-use-after-move): a refused item is untouched
+  std::move(std::get<EncodedChunk>(item).acks).Deliver();
+  std::move(handle).Resolve();
+  EXPECT_EQ(acks->Of(7), AckStatus::kDelivered);
+}
+
 TEST(ShardQueueTest, AClosedQueueCanBeDrained) {
   ShardQueue queue(2);
   ASSERT_EQ(queue.TrySend(Item(1)), SendResult::kSent);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,6 +133,54 @@ TEST(SinkHandoffTest, MakeHandoffRoutesByKeyOrByPartition) {
                                  : PartitionRouter().Route(batch.At(0), 16);
     EXPECT_EQ(queues.at(shard).size(), 2u) << "a chunk and the StepEnd";
   }
+}
+
+TEST(SinkHandoffTest, BehindAFullQueueEachRecordIsEncodedOnce) {
+  HandoffHarness h({.queue_items = 1, .config = ExactlyOnce(1)});
+  std::vector<std::string> rows;
+  EXPECT_EQ(h.RunStep(7, {"a", "b", "c", "d"}), Flow::kBlocked);
+  int blocked = 0;
+  for (; h->Relieve() == Flow::kBlocked; ++blocked) rows.push_back(h.Drain());
+  while (h.queues.at(0).size() > 0) rows.push_back(h.Drain());
+  EXPECT_THAT(rows, ElementsAre("a", "b", "c", "d", "#7"));
+  EXPECT_EQ(blocked, 4);
+  EXPECT_EQ(h.handoff->counters().records_out, 4u);
+}
+
+// More than the queue holds is there before anybody receives. Who drives the
+// handoff does nothing but what it is called for.
+TEST(SinkHandoffTest, ABacklogLeavesThoughTheSinkIsReadyLate) {
+  HandoffHarness h({.queue_items = 2, .config = ExactlyOnce(1)});
+  bool called = false;
+  h.queues.at(0).SetOnRoom([&] { called = true; });
+  for (Step step = 0; step < 20; ++step) h.RunStep(step, {"a", "b", "c"});
+  int items = 0;
+  while (std::optional<ShardItem> item = h.queues.at(0).TryReceive()) {
+    ++items;
+    std::visit([](auto& any) { std::move(any.acks).Deliver(); }, *item);
+    if (std::exchange(called, false)) (void)h->Relieve();
+  }
+  EXPECT_EQ(items, 80);
+  EXPECT_THAT(h.acks->acks, SizeIs(20));
+}
+
+TEST(SinkHandoffTest, HandoffsOverTheSameQueuesAreIndependent) {
+  HandoffHarness h({.config = ExactlyOnce()});
+  const auto acks = std::make_shared<RecordingAckListener>();
+  const std::unique_ptr<Handoff> other =
+      MakeHandoff(std::make_unique<PrefixEncoder>(), RouteKind::kKeyHash,
+                  h.queues, h.budget, ExactlyOnce(), h.clock);
+  h.BeginStep(7);
+  other->BeginStep(StepHandle(7, acks), BudgetLease());
+  h.Push({"a"});
+  other->PushBatch(MakeBatch({"x", "y"}));
+  h.Push({"BROKEN"});
+  EXPECT_EQ(h->EndStep(), Flow::kFatal);
+  EXPECT_EQ(other->EndStep(), Flow::kContinue);
+  EXPECT_EQ(h.Drain(), "x y|#7");
+  EXPECT_EQ(h.acks->Of(7), AckStatus::kFailed);
+  EXPECT_EQ(acks->Of(7), AckStatus::kDelivered);
+  EXPECT_EQ(other->counters().records_in, 2u);
 }
 
 // --- Bad records.
@@ -373,6 +422,15 @@ TEST(SinkHandoffTest, AColumnarEncoderThatThrowsWhileItHoldsRowsIsBroken) {
                     .blocks = std::make_shared<BlockEncoderState>()});
   EXPECT_EQ(h.RunStep(7, {"a", "THROW"}), Flow::kFatal);
   EXPECT_THAT(h.handoff->fatal(), HasReason(Reason::INTERNAL));
+}
+
+TEST(SinkHandoffTest, ARefusedRowLeavesNothingInAColumnarEncoder) {
+  HandoffHarness h({.config = ExactlyOnce(),
+                    .blocks = std::make_shared<BlockEncoderState>()});
+  EXPECT_EQ(h.RunStep(7, {"a", "BAD", "b"}), Flow::kContinue);
+  EXPECT_THAT(DecodeBlocks(h.TakeChunk().frame.view()),
+              ElementsAre(ElementsAre("a", "b")));
+  EXPECT_EQ(h.handoff->counters().records_skipped, 1u);
 }
 
 // --- Below exactly-once.
