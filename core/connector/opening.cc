@@ -215,11 +215,12 @@ absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
       ASSIGN_OR_RETURN(parser, registry.MakeParser(*spec.format));
     }
   }
-  const ComponentConfig& encoder =
-      spec.encoder != nullptr ? *spec.encoder : *spec.format;
-  ASSIGN_OR_RETURN(opened->encoder, registry.MakeEncoder(encoder));
   ASSIGN_OR_RETURN(std::unique_ptr<OutputTarget> target,
                    registry.MakeSink(*spec.sink, environment));
+  const ComponentConfig& encoder =
+      spec.encoder != nullptr ? *spec.encoder : *spec.format;
+  ASSIGN_OR_RETURN(opened->encoder,
+                   registry.MakeEncoder(encoder, target->Frames()));
   ASSIGN_OR_RETURN(
       opened->level,
       DecideLevel(spec.level, spec.allow_lower, opened->source != nullptr,

@@ -84,10 +84,10 @@ absl::StatusOr<std::unique_ptr<Parser>> Registry::MakeParser(
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> Registry::MakeEncoder(
-    const ComponentConfig& config) const {
+    const ComponentConfig& config, FrameKind frames) const {
   const auto factory = Find("encoder", config.type(), encoders_);
   if (!factory.ok()) return factory.status();
-  return (**factory)(config);
+  return (**factory)(config, frames);
 }
 
 absl::StatusOr<std::unique_ptr<OutputTarget>> Registry::MakeSink(

@@ -29,7 +29,7 @@ class Registry {
       const ComponentConfig&)>;
   using EncoderFactory =
       std::function<absl::StatusOr<std::unique_ptr<RowEncoder>>(
-          const ComponentConfig&)>;
+          const ComponentConfig&, FrameKind)>;
   using SinkFactory =
       std::function<absl::StatusOr<std::unique_ptr<OutputTarget>>(
           const ComponentConfig&, const Environment&)>;
@@ -46,8 +46,9 @@ class Registry {
       const ComponentConfig& config, const Environment& environment) const;
   absl::StatusOr<std::unique_ptr<Parser>> MakeParser(
       const ComponentConfig& config) const;
+  // `frames`: what the sink wants.
   absl::StatusOr<std::unique_ptr<RowEncoder>> MakeEncoder(
-      const ComponentConfig& config) const;
+      const ComponentConfig& config, FrameKind frames) const;
   absl::StatusOr<std::unique_ptr<OutputTarget>> MakeSink(
       const ComponentConfig& config, const Environment& environment) const;
 

@@ -1,6 +1,7 @@
 #include "core/format/line_encoder.h"
 
 #include "core/base/error.h"
+#include "core/format/message_encoder.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -30,6 +31,16 @@ absl::Status LineEncoder::Encode(const Record& record, FrameBuffer& out) {
   row[value.size()] = '\n';
   out.Commit(value.size() + 1);
   return absl::OkStatus();
+}
+
+std::unique_ptr<RowEncoder> MakeTextEncoder(FrameKind frames) {
+  switch (frames) {
+    case FrameKind::kConcatenated:
+      return std::make_unique<LineEncoder>();
+    case FrameKind::kMessages:
+      return std::make_unique<MessageEncoder>();
+  }
+  return nullptr;
 }
 
 }  // namespace penstock::core

@@ -1,6 +1,8 @@
-// Rows that are lines: the encoder of the formats raw and ndjson.
+// Rows that are lines: the encoder of the formats raw and ndjson, unless the
+// sink wants messages.
 #pragma once
 
+#include "core/contract/output_target.h"
 #include "core/contract/row_encoder.h"
 
 #include <absl/status/status.h>
@@ -25,5 +27,8 @@ class LineEncoder final : public RowEncoder {
     return std::make_unique<LineEncoder>();
   }
 };
+
+// LineEncoder, or for messages MessageEncoder.
+std::unique_ptr<RowEncoder> MakeTextEncoder(FrameKind frames);
 
 }  // namespace penstock::core

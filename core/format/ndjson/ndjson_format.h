@@ -1,6 +1,7 @@
 // The format "ndjson": one JSON value a line, fully validated.
 #pragma once
 
+#include "core/contract/output_target.h"
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
 #include "core/format/line_cursor.h"
@@ -69,6 +70,6 @@ class NdjsonParser final : public Parser {
 absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
     const ComponentConfig& config);
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(
-    const ComponentConfig& config);
+    const ComponentConfig& config, FrameKind frames);
 
 }  // namespace penstock::core

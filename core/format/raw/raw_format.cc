@@ -82,10 +82,10 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
-    const ComponentConfig& config) {
+    const ComponentConfig& config, FrameKind frames) {
   const absl::Status checked = CheckConfig(config).status();
   if (!checked.ok()) return checked;
-  return std::make_unique<LineEncoder>();
+  return MakeTextEncoder(frames);
 }
 
 }  // namespace penstock::core

@@ -1,6 +1,7 @@
 // The format "raw": one record a line, whatever its bytes.
 #pragma once
 
+#include "core/contract/output_target.h"
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
 #include "core/format/raw/config.h"
@@ -39,6 +40,6 @@ class RawParser final : public Parser {
 absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
     const ComponentConfig& config);
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
-    const ComponentConfig& config);
+    const ComponentConfig& config, FrameKind frames);
 
 }  // namespace penstock::core

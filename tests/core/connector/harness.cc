@@ -55,11 +55,13 @@ Harness::Harness(FakeSource::Options source_options,
           -> absl::StatusOr<std::unique_ptr<InputEndpoint>> {
         return source.MakeEndpoint();
       });
-  registry.RegisterEncoder("line",
-                           [](const ComponentConfig&)
-                               -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
-                             return std::make_unique<LineEncoder>();
-                           });
+  registry.RegisterEncoder(
+      "line",
+      [this](const ComponentConfig&,
+             FrameKind frames) -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
+        frames_asked = frames;
+        return std::make_unique<LineEncoder>();
+      });
   registry.RegisterSink("sink",
                         [this](const ComponentConfig&, const Environment&)
                             -> absl::StatusOr<std::unique_ptr<OutputTarget>> {

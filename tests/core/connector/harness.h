@@ -118,6 +118,8 @@ class Harness {
   FakeDatabase database;
   FakeSource source;
   Registry registry;
+  // What the encoder was last made for.
+  std::optional<FrameKind> frames_asked;
   std::shared_ptr<ObservedEvents> events = std::make_shared<ObservedEvents>();
   std::shared_ptr<Connector> connector;
 

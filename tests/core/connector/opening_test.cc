@@ -265,5 +265,16 @@ TEST_F(OpenTest, PartitionRouteKeepsAPartitionTogether) {
   EXPECT_EQ(harness_.database.Lines(harness_.table(), 0).size(), 30u);
 }
 
+TEST_F(OpenTest, EncoderIsAskedForLinesWhereTheSinkWantsThem) {
+  harness_.MustOpen();
+  EXPECT_EQ(harness_.frames_asked, FrameKind::kConcatenated);
+}
+
+TEST(OpenMessagesTest, EncoderIsAskedForMessagesWhereTheSinkWantsThem) {
+  Harness harness({}, {.frames = FrameKind::kMessages});
+  harness.MustOpen();
+  EXPECT_EQ(harness.frames_asked, FrameKind::kMessages);
+}
+
 }  // namespace
 }  // namespace penstock::core

@@ -17,8 +17,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Registry::EncoderFactory LineFactory() {
-  return [](const ComponentConfig&)
-             -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
+  return [](const ComponentConfig&,
+            FrameKind) -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
     return std::make_unique<LineEncoder>();
   };
 }
@@ -26,7 +26,8 @@ Registry::EncoderFactory LineFactory() {
 TEST(RegistryTest, MakesWhatIsRegistered) {
   Registry registry;
   registry.RegisterEncoder("line", LineFactory());
-  EXPECT_OK(registry.MakeEncoder(NamedConfig("line")));
+  EXPECT_OK(
+      registry.MakeEncoder(NamedConfig("line"), FrameKind::kConcatenated));
 }
 
 TEST(RegistryTest, UnknownTypeIsNamedBesideThoseThatExist) {
@@ -34,7 +35,8 @@ TEST(RegistryTest, UnknownTypeIsNamedBesideThoseThatExist) {
   registry.RegisterEncoder("line", LineFactory());
   registry.RegisterEncoder("raw", LineFactory());
   const absl::Status status =
-      registry.MakeEncoder(NamedConfig("lien")).status();
+      registry.MakeEncoder(NamedConfig("lien"), FrameKind::kConcatenated)
+          .status();
   ASSERT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                HasReason(Reason::INVALID_CONFIG)));
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"lien\""));

@@ -213,7 +213,7 @@ TEST(NdjsonFormatTest, RefusesABadKeyPath) {
 
 TEST(NdjsonFormatTest, RefusesAnotherFormatsConfiguration) {
   EXPECT_THAT(MakeNdjsonParser(RawConfig{}), HasReason(Reason::INVALID_CONFIG));
-  EXPECT_THAT(MakeNdjsonEncoder(RawConfig{}),
+  EXPECT_THAT(MakeNdjsonEncoder(RawConfig{}, FrameKind::kConcatenated),
               HasReason(Reason::INVALID_CONFIG));
 }
 
@@ -225,7 +225,7 @@ TEST(NdjsonFormatTest, RefusesALimitOfZero) {
 }
 
 TEST(NdjsonFormatTest, MakesAnEncoder) {
-  EXPECT_OK(MakeNdjsonEncoder(NdjsonConfig{}));
+  EXPECT_OK(MakeNdjsonEncoder(NdjsonConfig{}, FrameKind::kMessages));
 }
 
 // --- What went wrong elsewhere, and is right here.

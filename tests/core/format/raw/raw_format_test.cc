@@ -129,12 +129,12 @@ TEST(RawFormatTest, IsMadeOfItsConfiguration) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Parser> parser,
                        MakeRawParser(config));
   EXPECT_EQ(parser->RecordBytesMax(), 77u);
-  EXPECT_OK(MakeRawEncoder(config));
+  EXPECT_OK(MakeRawEncoder(config, FrameKind::kConcatenated));
 }
 
 TEST(RawFormatTest, RefusesAnotherFormatsConfiguration) {
   EXPECT_THAT(MakeRawParser(NdjsonConfig{}), HasReason(Reason::INVALID_CONFIG));
-  EXPECT_THAT(MakeRawEncoder(NdjsonConfig{}),
+  EXPECT_THAT(MakeRawEncoder(NdjsonConfig{}, FrameKind::kConcatenated),
               HasReason(Reason::INVALID_CONFIG));
 }
 
