@@ -5,6 +5,7 @@
 #include "core/contract/output_target.h"
 
 #include <absl/status/status.h>
+#include <absl/strings/str_cat.h>
 #include <absl/time/time.h>
 
 #include <algorithm>
@@ -65,6 +66,7 @@ Work Closer::Advance() {
       --shards_left_;
       unconfirmed_.insert(answer.stopped->unconfirmed.begin(),
                           answer.stopped->unconfirmed.end());
+      calls_running_ += answer.stopped->calls_running;
     } else if (answer.closed.has_value()) {
       target_is_closed_ = true;
       if (!answer.closed->ok()) {
@@ -114,10 +116,19 @@ void Closer::StopShards() {
 
 void Closer::CloseTarget() {
   stage_ = Stage::kClosing;
+  if (calls_running_ > 0) {
+    state_.health.AddError(
+        "close", false,
+        absl::StrCat("closing the sink: ", calls_running_,
+                     " writes have not returned; each keeps a thread, and the "
+                     "target is closed only when they do"));
+    state_.outlet->TakeParts()->CloseLate();
+    target_is_closed_ = true;
+    return;
+  }
   state_.runtime.io.Schedule(
       [parts = state_.outlet->TakeParts(), answers = answers_] {
-        parts->endpoints.clear();
-        answers->Put(Answer{.stopped = {}, .closed = parts->target->Close()});
+        answers->Put(Answer{.stopped = {}, .closed = parts->Close()});
       });
 }
 

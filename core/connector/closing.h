@@ -29,8 +29,9 @@ namespace penstock::core {
 // made at the end.
 //
 // Owner:   the driver. Threads: confined to its strand.
-// Bound:   the deadline, plus one write that blocks a shard and the reader's
-//          own bound.
+// Bound:   the deadline, plus the bounds of the reader and of closing the
+//          target. A write that does not return is not waited for: the target
+//          is then closed when it does.
 class Closer {
  public:
   // `state` outlives this.
@@ -65,6 +66,8 @@ class Closer {
   absl::Time wake_at_ = absl::InfiniteFuture();
   std::vector<ReplyTo<DisconnectReply>> replies_;
   uint32_t shards_left_ = 0;
+  // Calls of endpoints that did not return.
+  uint32_t calls_running_ = 0;
   bool reader_is_gone_ = false;
   bool target_is_closed_ = false;
   std::set<Step> unconfirmed_;

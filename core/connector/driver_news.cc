@@ -162,8 +162,12 @@ void Driver::HearSink() {
         state_.health.Progress();
         break;
       case SinkEvent::Kind::kRetry: {
-        const absl::Time next = state_.clock.Now() +
-                                (event.next_attempt - state_.clock.SteadyNow());
+        // None is planned while a write does not return.
+        const absl::Time next =
+            event.next_attempt == absl::InfiniteFuture()
+                ? absl::InfinitePast()
+                : state_.clock.Now() +
+                      (event.next_attempt - state_.clock.SteadyNow());
         AddError("write", false, event.error);
         state_.health.SetRetry(event.shard, event.error, next);
         break;

@@ -57,6 +57,20 @@ absl::Status CheckSpec(const OpenRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status ConnectWriter(ShardIndex shard, SinkParts& parts) {
+  ASSIGN_OR_RETURN(std::unique_ptr<OutputEndpoint> endpoint,
+                   parts.target->MakeEndpoint(shard),
+                   _ << "while opening shard " << shard);
+  SinkEvents* const events = parts.events.get();
+  RETURN_IF_ERROR(endpoint->Connect(
+      [events, shard](bool fatal, absl::Status error, absl::string_view tag) {
+        events->OnEndpointError(shard, fatal, std::move(error), tag);
+      }))
+  << "while connecting shard " << shard;
+  parts.endpoints[shard].push_back(std::move(endpoint));
+  return absl::OkStatus();
+}
+
 // Opens the target and its endpoints; the parts are closed by the caller.
 absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
   const OpenRequest& request = context.request;
@@ -80,17 +94,13 @@ absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
     opened.progress.clear();
   }
   parts.events = std::make_unique<SinkEvents>(opened.progress, context.waker);
+  const uint32_t writers =
+      opened.level == FtModel::kExactlyOnce ? 1 : parts.target->WritersMax();
   for (ShardIndex shard = 0; shard < request.spec.shards; ++shard) {
-    ASSIGN_OR_RETURN(std::unique_ptr<OutputEndpoint> endpoint,
-                     parts.target->MakeEndpoint(shard),
-                     _ << "while opening shard " << shard);
-    SinkEvents* const events = parts.events.get();
-    RETURN_IF_ERROR(endpoint->Connect(
-        [events, shard](bool fatal, absl::Status error, absl::string_view tag) {
-          events->OnEndpointError(shard, fatal, std::move(error), tag);
-        }))
-    << "while connecting shard " << shard;
-    parts.endpoints.push_back(std::move(endpoint));
+    parts.endpoints.emplace_back();
+    for (uint32_t writer = 0; writer < writers; ++writer) {
+      RETURN_IF_ERROR(ConnectWriter(shard, parts));
+    }
   }
   return absl::OkStatus();
 }
@@ -193,8 +203,7 @@ void CloseUnused(std::unique_ptr<OpenedConnector> opened) {
     opened->reader.reset();
   }
   if (!opened->sink_is_open) return;
-  opened->sink->endpoints.clear();
-  const absl::Status closed = opened->sink->target->Close();
+  const absl::Status closed = opened->sink->Close();
   if (!closed.ok()) LOG(WARNING) << "closing an unused sink: " << closed;
 }
 

@@ -1,6 +1,8 @@
 #include "core/connector/outlet.h"
 
 #include "core/base/check.h"
+#include "core/base/log.h"
+#include "core/base/random.h"
 
 #include <absl/status/status.h>
 #include <absl/strings/string_view.h>
@@ -63,6 +65,17 @@ bool SinkEvents::AllHold(Step step) const {
                      [step](Step progress) { return progress > step; });
 }
 
+SinkParts::~SinkParts() {
+  if (!close_late_) return;
+  const absl::Status closed = Close();
+  if (!closed.ok()) LOG(WARNING) << "closing a sink late: " << closed;
+}
+
+absl::Status SinkParts::Close() {
+  endpoints.clear();
+  return target->Close();
+}
+
 Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
                std::unique_ptr<RowEncoder> encoder,
                std::shared_ptr<InflightBudget> budget,
@@ -87,11 +100,20 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
   });
   parts_->queues =
       std::make_unique<ShardQueues>(shards, options.limits.shard_queue_chunks);
+  Random generator(options.random_seed);
+  const std::string run_id = RandomId(generator);
   size_t chunk_bytes = options.limits.chunk_bytes;
   for (ShardIndex shard = 0; shard < shards; ++shard) {
-    OutputEndpoint& endpoint = *parts_->endpoints[shard];
     ShardQueue& queue = parts_->queues->at(shard);
-    chunk_bytes = std::min(chunk_bytes, endpoint.MaxBufferSizeBytes());
+    // The worker keeps the parts until it has stopped, and they keep neither
+    // it nor this: no cycle.
+    ShardSink sink{.endpoints = {},
+                   .committer = &parts_->target->Committer(),
+                   .keep_alive = parts_};
+    for (const auto& endpoint : parts_->endpoints[shard]) {
+      chunk_bytes = std::min(chunk_bytes, endpoint->MaxBufferSizeBytes());
+      sink.endpoints.push_back(endpoint.get());
+    }
     queue.SetOnRoom(wake);
     ShardWorkerOptions worker;
     worker.shard = shard;
@@ -100,9 +122,9 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
     worker.progress = options.progress.empty() ? 0 : options.progress[shard];
     worker.released = options.base_steps;
     worker.random_seed = options.random_seed + shard;
-    workers_->push_back(ShardWorker::Create(worker, endpoint,
-                                            parts_->target->Committer(), queue,
-                                            io, *parts_->events));
+    worker.run_id = run_id;
+    workers_->push_back(ShardWorker::Create(std::move(worker), std::move(sink),
+                                            queue, io, *parts_->events));
   }
   handoff_ =
       MakeHandoff(std::move(encoder), options.route, *parts_->queues, budget_,
@@ -116,11 +138,9 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
 Outlet::~Outlet() {
   handoff_.reset();
   if (parts_ == nullptr || stopped_) return;
-  // A call that is running in an endpoint needs the parts until it returns.
-  // The worker holds its callback, the callback not the worker: no cycle.
   for (const auto& worker : *workers_) {
     worker->Stop(absl::ZeroDuration(),
-                 [parts = parts_](const ShardStopReport& /*report*/) {});
+                 [](const ShardStopReport& /*report*/) {});
   }
 }
 
@@ -158,11 +178,9 @@ void Outlet::Stop(absl::Duration deadline,
   CHECK(!stopped_);
   stopped_ = true;
   for (ShardIndex shard = 0; shard < workers_->size(); ++shard) {
-    // As in the destructor: the parts live until the shard has stopped.
-    (*workers_)[shard]->Stop(
-        deadline, [shard, done, parts = parts_](ShardStopReport report) {
-          done(shard, std::move(report));
-        });
+    (*workers_)[shard]->Stop(deadline, [shard, done](ShardStopReport report) {
+      done(shard, std::move(report));
+    });
   }
 }
 

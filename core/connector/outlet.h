@@ -76,11 +76,25 @@ class SinkEvents final : public ShardObserver {
 // Shared by: the outlet, the stop under way, the task that closes the target
 // and snapshots. Members die in reverse: endpoints before their target.
 struct SinkParts {
+  SinkParts() = default;
+  SinkParts(const SinkParts&) = delete;
+  SinkParts& operator=(const SinkParts&) = delete;
+  // Blocks: for I/O if CloseLate was called.
+  ~SinkParts();
+
+  // Destroys the endpoints, closes the target. Blocks: for I/O. Once.
+  absl::Status Close();
+  // Leaves Close to the last holder: a call of an endpoint is still running.
+  void CloseLate() { close_late_ = true; }
+
   std::unique_ptr<OutputTarget> target;
-  // Per shard, connected.
-  std::vector<std::unique_ptr<OutputEndpoint>> endpoints;
+  // Per shard its writers, connected.
+  std::vector<std::vector<std::unique_ptr<OutputEndpoint>>> endpoints;
   std::unique_ptr<ShardQueues> queues;
   std::unique_ptr<SinkEvents> events;
+
+ private:
+  bool close_late_ = false;
 };
 using ShardWorkers = std::vector<std::shared_ptr<ShardWorker>>;
 

@@ -9,6 +9,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
+#include <absl/time/time.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,14 +33,47 @@ using AsyncErrorCallback = absl::AnyInvocable<void(
 using MessageHeader =
     std::pair<absl::string_view, std::optional<absl::string_view>>;
 
-// Seed type: `OutputEndpoint`. The writer of one shard.
+// Names a buffer for ever (exactly-once): with incarnation, connector and shard
+// it stands for one content, also after a crash and a replay.
+struct ChunkId {
+  Step step = 0;
+  // Within the step and the shard, 0-based.
+  uint32_t index = 0;
+  friend bool operator==(const ChunkId&, const ChunkId&) = default;
+};
+
+// What an endpoint is told of a batch before its rows.
+struct OutputBatch {
+  // The whole steps that it makes up (the seed's single step n is [n, n+1)). An
+  // exactly-once endpoint moves its shard's progress from steps.begin to
+  // steps.end with them; the shard worker has already dropped what is below
+  // progress. Below exactly-once only informative.
+  StepRange steps = {};
+  OutputBatchType type = OutputBatchType::kDelta;
+  // Below exactly-once: the same in every attempt at this batch, and never used
+  // for another one, by any process (it has a random part). Else empty.
+  absl::string_view id = {};
+  // Exactly-once: the names of the buffers that will be pushed, in order, so
+  // that a target may be told them (BufferToken). Else empty. How buffers are
+  // gathered into batches is no part of any name.
+  std::span<const ChunkId> chunks = {};
+  // A steady time. Each call of the batch returns kDeadlineExceeded rather than
+  // to block beyond it: by a statement's or a request's time-out, or by
+  // cancelling what is under way. A call that blocks beyond it all the same
+  // keeps its thread and its endpoint; health and metrics show it.
+  absl::Time deadline = absl::InfiniteFuture();
+};
+
+// Seed type: `OutputEndpoint`. One writer of one shard.
 //
 // Threads: confined to one caller at a time (its shard worker); methods block
 //          for I/O, so they run on an I/O executor.
 // Errors:  retryable trouble is kUnavailable, kDeadlineExceeded,
 //          kResourceExhausted or kAborted; a record the target refuses is
 //          kInvalidArgument; WRITER_FENCED and all else is fatal. After any
-//          error the batch is rolled back: the next call is BatchStart.
+//          error the batch is rolled back: the next call is BatchStart. That
+//          may also come inside a batch, whose deadline has passed between two
+//          calls, and rolls it back.
 // Retry:   a retryable answer of BatchEnd or Commit may hide a success. The
 //          caller then writes exactly the same batch again: equal `steps`,
 //          equal buffers. An exactly-once endpoint whose shard's progress is
@@ -55,12 +89,9 @@ class OutputEndpoint {
   // Seed: `max_buffer_size_bytes`.
   virtual size_t MaxBufferSizeBytes() const = 0;
 
-  // Seed: `batch_start`. What follows belongs to the whole steps `steps`
-  // (the seed's single step n is [n, n+1)). An exactly-once endpoint moves its
-  // shard's progress from steps.begin to steps.end with them; the shard worker
-  // has already dropped what is below progress. Below exactly-once `steps` is
-  // only informative.
-  virtual absl::Status BatchStart(StepRange steps, OutputBatchType type) = 0;
+  // Seed: `batch_start`. What follows belongs to `batch`, whose views live for
+  // this call.
+  virtual absl::Status BatchStart(const OutputBatch& batch) = 0;
   // Seed: `push_buffer`: a whole frame of concatenated rows.
   // Lifetime: `buffer` lives until the commit of this batch was confirmed, or
   // the batch failed.

@@ -50,6 +50,7 @@ class OutputCommitter {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
   virtual ~OutputCommitter() = default;
+  // A shard with several endpoints uses none but CommitInBatchEnd.
   // Makes durable, and visible, what `shard` wrote in its last batch, whose
   // BatchEnd returned OK, and moves its progress to steps.end. Calls `done`
   // exactly once, on any thread, perhaps before it returns.
@@ -83,6 +84,10 @@ class OutputTarget {
   // Errors: WRITER_FENCED (a higher writer was there), FOREIGN_PROGRESS,
   // PROGRESS_LOST, STATE_DAMAGED, INVALID_CONFIG, UNAVAILABLE.
   virtual absl::StatusOr<std::vector<Step>> Open(const OutputOpen& open) = 0;
+  // Below exactly-once: how many endpoints a shard may have, each writing a
+  // batch of its own at the same time; they overtake each other. From 1.
+  // Exactly-once: a shard has one.
+  virtual uint32_t WritersMax() const { return 1; }
   virtual absl::StatusOr<std::unique_ptr<OutputEndpoint>> MakeEndpoint(
       ShardIndex shard) = 0;
   virtual OutputCommitter& Committer() = 0;

@@ -7,7 +7,6 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -17,22 +16,23 @@
 
 namespace penstock::core {
 
-// Chunks, written by size or age, whatever their steps.
+// Chunks, written by size or age, whatever their steps. Any number of batches
+// may be under way.
 class HeldChunks final : public ShardBacklog {
  public:
   struct Options {
-    // A batch is written at this size, or once its oldest chunk was held for
-    // so long.
+    // A batch is written at either size, or once its oldest chunk was held for
+    // so long. Chunks are not cut: one may be larger.
+    uint64_t rows_max = 0;
     uint64_t bytes_max = 0;
     absl::Duration linger;
   };
   explicit HeldChunks(const Options& options) : options_(options) {}
 
-  size_t writes_max() const override { return 1; }
   void Add(ShardItem item, absl::Time steady_now) override;
   bool SetReleased(Step /*count*/) override { return false; }
-  // Takes chunks up to the size, at least one, if there are so many bytes, or
-  // the oldest is old enough or is needed to reach a goal.
+  // Takes chunks up to the sizes, at least one, if they are as large, or the
+  // oldest is old enough or is needed to reach a goal.
   std::optional<ShardWrite> Take(std::span<const LiftGoal> goals,
                                  absl::Time steady_now) override;
   absl::Time ripens_at() const override;
@@ -62,12 +62,17 @@ class HeldChunks final : public ShardBacklog {
   };
   // How many chunks came before the first one that is held.
   uint64_t chunks_taken() const { return chunks_received_ - chunks_.size(); }
-  bool IsRipe(std::span<const LiftGoal> goals, absl::Time steady_now) const;
+  // nullopt: nothing is to be written yet.
+  std::optional<FlushReason> WhyNow(std::span<const LiftGoal> goals,
+                                    absl::Time steady_now) const;
+  // Whether `chunk` may be added to `write`.
+  bool Fits(const EncodedChunk& chunk, const ShardWrite& write) const;
 
   const Options options_;
   bool draining_ = false;
   std::deque<HeldChunk> chunks_;
   uint64_t chunks_received_ = 0;
+  uint64_t rows_ = 0;
   uint64_t bytes_ = 0;
   // Runs of chunks of one step.
   uint64_t steps_ = 0;

@@ -92,6 +92,7 @@ std::optional<ShardWrite> HeldSteps::Take(std::span<const LiftGoal> goals,
     write.end_acks.Absorb(std::move(held.end_acks));
     for (EncodedChunk& chunk : held.chunks) write.AddChunk(std::move(chunk));
   }
+  if (FrontIsReady()) write.reason = FlushReason::kBytes;
   write.steps = {.begin = progress_, .end = write.numbers.back() + 1};
   return write;
 }
@@ -102,6 +103,7 @@ std::optional<ShardWrite> HeldSteps::TakeLift(
     if (!steps_.empty() && steps_.front().step < goal) continue;
     ShardWrite write;
     write.steps = {.begin = progress_, .end = goal};
+    write.reason = FlushReason::kLift;
     return write;
   }
   return std::nullopt;

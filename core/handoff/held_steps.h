@@ -7,7 +7,6 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -16,7 +15,8 @@
 
 namespace penstock::core {
 
-// Whole steps, written one batch at a time once they are ended and released.
+// Whole steps, written once they are ended and released. One batch is under way
+// at a time: the next one begins where that ends.
 class HeldSteps final : public ShardBacklog {
  public:
   struct Options {
@@ -32,7 +32,6 @@ class HeldSteps final : public ShardBacklog {
         progress_(options.progress),
         released_(options.released) {}
 
-  size_t writes_max() const override { return 1; }
   void Add(ShardItem item, absl::Time steady_now) override;
   bool SetReleased(Step count) override;
   // Confirms leading steps without rows, then takes whole consecutive ended,

@@ -10,12 +10,29 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace penstock::core {
+
+// Why a batch was written when it was.
+enum class FlushReason {
+  // Exactly-once: everything that is ended and released.
+  kRelease,
+  // It had as many rows, or bytes, as a batch may.
+  kRows,
+  kBytes,
+  // Its oldest chunk was old enough.
+  kLinger,
+  // A lift: a checkpoint, or a flush.
+  kLift,
+  // The shard is being stopped.
+  kDrain,
+};
+inline constexpr size_t kFlushReasons = 6;
 
 // One batch for an OutputEndpoint. It does not change between attempts.
 // Dropped undelivered it fails its acks. Move-only.
@@ -31,6 +48,7 @@ struct ShardWrite {
   uint64_t first_chunk = 0;
   uint64_t rows = 0;
   uint64_t bytes = 0;
+  FlushReason reason = FlushReason::kRelease;
 
   void AddChunk(EncodedChunk chunk);
   // Every handle of it.
@@ -49,8 +67,6 @@ class ShardBacklog {
  public:
   virtual ~ShardBacklog() = default;
 
-  // How many batches may be under way at once.
-  virtual size_t writes_max() const = 0;
   // Takes what the queue gave, in the queue's order.
   virtual void Add(ShardItem item, absl::Time steady_now) = 0;
   // Steps below `count` may be written. Returns: false if that is nothing new.

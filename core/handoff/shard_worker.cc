@@ -2,7 +2,9 @@
 
 #include "core/base/check.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/mutex.h"
+#include "core/base/random.h"
 #include "core/base/strand.h"
 #include "core/handoff/held_chunks.h"
 #include "core/handoff/held_steps.h"
@@ -44,8 +46,10 @@ std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
                            .released = options.released,
                            .bytes_max = options.commit_bytes_max});
   }
-  return std::make_unique<HeldChunks>(HeldChunks::Options{
-      .bytes_max = options.batch_bytes_max, .linger = options.batch_linger});
+  return std::make_unique<HeldChunks>(
+      HeldChunks::Options{.rows_max = options.batch_rows_max,
+                          .bytes_max = options.batch_bytes_max,
+                          .linger = options.batch_linger});
 }
 
 // A writer and what it is busy with.
@@ -57,9 +61,16 @@ struct WriteSlot {
   // The batch, from its first attempt to its confirmation; null: free.
   // Shared by: this, the writer and a commit that is not answered.
   std::shared_ptr<ShardWrite> write;
+  std::string id;
   Backoff backoff;
+  // The last attempt failed, or is overdue.
+  bool in_trouble = false;
+  // The deadline of the attempt under way has passed.
+  bool is_overdue = false;
   // Set while it waits for the next attempt.
   Strand::TimerId retry_timer = Strand::TimerId::kNone;
+  // Set while an attempt is under way and not overdue.
+  Strand::TimerId deadline_timer = Strand::TimerId::kNone;
 };
 
 // Everything but Snapshot runs on the strand; the calls of the endpoint run in
@@ -70,23 +81,31 @@ class StrandShardWorker final
  public:
   StrandShardWorker(ShardWorkerOptions options, ShardQueue& queue, Executor& io,
                     ShardObserver& observer)
-      : options_(options),
+      : options_(std::move(options)),
+        exactly_once_(options_.level == FtModel::kExactlyOnce),
         queue_(queue),
         observer_(observer),
         strand_(io),
-        backlog_(MakeBacklog(options)) {
-    UpdateSnapshot();
-  }
+        backlog_(MakeBacklog(options_)),
+        seeds_(options_.random_seed + options_.shard) {}
 
   // Apart from construction: it needs weak_from_this().
-  void Attach(OutputEndpoint& endpoint, OutputCommitter& committer) {
-    slots_.emplace_back(
-        std::make_unique<ShardWriter>(
-            ShardWriter::Options{.shard = options_.shard,
-                                 .frames = options_.frames,
-                                 .push_bytes_max = options_.push_bytes_max},
-            weak_from_this(), endpoint, committer, strand_.executor()),
-        Backoff(options_.retry, options_.random_seed + options_.shard));
+  void Attach(const ShardSink& sink) {
+    CHECK(!sink.endpoints.empty());
+    CHECK(!exactly_once_ || sink.endpoints.size() == 1);
+    slots_.reserve(sink.endpoints.size());
+    for (OutputEndpoint* const endpoint : sink.endpoints) {
+      slots_.emplace_back(
+          std::make_unique<ShardWriter>(
+              ShardWriter::Options{.shard = options_.shard,
+                                   .frames = options_.frames,
+                                   .push_bytes_max = options_.push_bytes_max},
+              weak_from_this(), *endpoint, *sink.committer, strand_.executor()),
+          // Two that met the same trouble do not come back together.
+          Backoff(options_.retry, seeds_.Next64()));
+    }
+    keep_alive_ = sink.keep_alive;
+    UpdateSnapshot();
     queue_.SetOnItems([weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
         self->Post([](StrandShardWorker& worker) { worker.Pump(); });
@@ -177,7 +196,7 @@ class StrandShardWorker final
   }
 
   void StartWrites() {
-    if (state_ != State::kRunning || past_deadline_) return;
+    if (state_ != State::kRunning) return;
     AnswerFulfilledLifts();
     std::vector<LiftGoal> goals;
     for (const PendingLift& lift : lifts_) goals.push_back(lift.goal);
@@ -198,6 +217,10 @@ class StrandShardWorker final
     std::optional<ShardWrite> next = backlog_->Take(goals, Now());
     if (!next.has_value()) return;
     slot.write = std::make_shared<ShardWrite>(*std::move(next));
+    if (!exactly_once_) {
+      slot.id = absl::StrCat(options_.run_id, "-", options_.shard, "-",
+                             batches_made_++);
+    }
     StartAttempt(slot);
   }
 
@@ -244,8 +267,15 @@ class StrandShardWorker final
 
   void StartAttempt(WriteSlot& slot) {
     slot.retry_timer = Strand::TimerId::kNone;
+    slot.deadline_timer = PostAfter(
+        options_.write_deadline,
+        [&slot](StrandShardWorker& worker) { worker.DeadlinePassed(slot); });
     slot.writer->Begin(
-        slot.write, [weak = weak_from_this(), &slot](absl::Status status) {
+        slot.write,
+        {.id = slot.id,
+         .chunk_ids = exactly_once_,
+         .deadline = Now() + options_.write_deadline},
+        [weak = weak_from_this(), &slot](absl::Status status) {
           const auto self = weak.lock();
           if (self == nullptr) return;
           self->strand_.Dispatch(self->Weakly(
@@ -256,10 +286,11 @@ class StrandShardWorker final
   }
 
   void AttemptDone(WriteSlot& slot, const absl::Status& status) {
-    if (past_deadline_ && state_ != State::kStopped) {
-      Finish();
-    } else if (state_ != State::kRunning) {
-      // It was abandoned meanwhile.
+    EndAttempt(slot);
+    if (state_ == State::kStopped) {
+      CallReturned();
+    } else if (state_ == State::kBroken) {
+      UpdateSnapshot();  // It was abandoned.
     } else if (status.ok()) {
       Confirmed(slot);
     } else if (IsRetryable(status)) {
@@ -269,6 +300,44 @@ class StrandShardWorker final
     }
   }
 
+  void EndAttempt(WriteSlot& slot) {
+    slot.is_overdue = false;
+    CancelTimer(slot.deadline_timer);
+  }
+
+  void DeadlinePassed(WriteSlot& slot) {
+    slot.deadline_timer = Strand::TimerId::kNone;
+    if (state_ != State::kRunning) return;
+    ++totals_.deadlines_passed;
+    const absl::Status error = MakeError(
+        Reason::DEADLINE,
+        absl::StrCat("writing shard ", options_.shard, ": not done within ",
+                     absl::FormatDuration(options_.write_deadline)));
+    if (slot.writer->GiveUp()) {
+      RetryLater(slot, error);
+      return;
+    }
+    slot.is_overdue = true;
+    slot.in_trouble = true;
+    UpdateSnapshot();
+    observer_.OnRetry(
+        options_.shard,
+        WithContext(error, "the target has not answered, and is waited for"),
+        absl::InfiniteFuture());
+  }
+
+  // Stop's deadline was long ago.
+  void CallReturned() {
+    if (calls_running_ == 0) return;
+    --calls_running_;
+    LOG(WARNING) << "shard " << options_.shard
+                 << ": a call that ran beyond the end of its connector has "
+                    "returned; still running: "
+                 << calls_running_;
+    UpdateSnapshot();
+    if (calls_running_ == 0) keep_alive_ = nullptr;
+  }
+
   void Confirmed(WriteSlot& slot) {
     slot.backoff.Reset();
     const std::shared_ptr<ShardWrite> write = std::move(slot.write);
@@ -276,8 +345,9 @@ class StrandShardWorker final
     totals_.rows_written += write->rows;
     totals_.bytes_written += write->bytes;
     ++totals_.commits;
+    ++totals_.flushes[static_cast<size_t>(write->reason)];
     UpdateSnapshot();
-    if (std::exchange(in_trouble_, false)) {
+    if (std::exchange(slot.in_trouble, false) && !IsInTrouble()) {
       observer_.OnRecovered(options_.shard);
     }
     if (progress.has_value()) {
@@ -290,9 +360,14 @@ class StrandShardWorker final
     Pump();
   }
 
+  bool IsInTrouble() const {
+    return std::any_of(slots_.begin(), slots_.end(),
+                       [](const WriteSlot& slot) { return slot.in_trouble; });
+  }
+
   void RetryLater(WriteSlot& slot, const absl::Status& error) {
     const absl::Duration delay = slot.backoff.Next();
-    in_trouble_ = true;
+    slot.in_trouble = true;
     ++totals_.retries;
     slot.retry_timer = PostAfter(delay, [&slot](StrandShardWorker& worker) {
       if (worker.state_ == State::kRunning) worker.StartAttempt(slot);
@@ -341,27 +416,34 @@ class StrandShardWorker final
   }
 
   void Finish() {
-    past_deadline_ = true;
-    // The endpoint is in use until then.
-    if (AbandonWrites()) return;
     state_ = State::kStopped;
+    calls_running_ = AbandonWrites();
     queue_.Close();
     Receive();
     DropHeld();
     CancelTimer(ripe_timer_);
     CancelTimer(stop_timer_);
+    report_.calls_running = calls_running_;
+    if (calls_running_ > 0) {
+      LOG(WARNING) << "shard " << options_.shard << ": " << calls_running_
+                   << " calls of its target have not returned; each keeps a "
+                      "thread until it does";
+    }
     SortUnique(report_.unconfirmed);
     SortUnique(report_.dropped);
     UpdateSnapshot();
+    std::shared_ptr<const void> let_go;
+    if (calls_running_ == 0) let_go = std::exchange(keep_alive_, nullptr);
     std::exchange(stop_done_, nullptr)(std::move(report_));
   }
 
-  // Returns: whether a call is running.
-  bool AbandonWrites() {
-    bool running = false;
+  // Returns: how many calls are running.
+  uint32_t AbandonWrites() {
+    uint32_t running = 0;
     for (WriteSlot& slot : slots_) {
       CancelTimer(slot.retry_timer);
-      running = slot.writer->Abandon() || running;
+      CancelTimer(slot.deadline_timer);
+      running += slot.writer->Abandon() ? 1 : 0;
     }
     return running;
   }
@@ -399,15 +481,23 @@ class StrandShardWorker final
     now.held_steps = backlog_->steps();
     now.already_held_steps = backlog_->already_held_steps();
     for (const WriteSlot& slot : slots_) {
+      if (slot.is_overdue && calls_running_ == 0) ++now.writes_overdue;
       if (slot.write == nullptr) continue;
+      ++now.writes_under_way;
       now.held_bytes += slot.write->bytes;
       now.held_steps += slot.write->numbers.size();
     }
+    now.writes_overdue += calls_running_;
+    now.writes_max = static_cast<uint32_t>(slots_.size());
     MutexLock lock(mu_);
     snapshot_ = now;
   }
 
+  // Dies last.
+  // Shared by: see ShardSink. Null after Stop.
+  std::shared_ptr<const void> keep_alive_;
   const ShardWorkerOptions options_;
+  const bool exactly_once_;
   ShardQueue& queue_;
   ShardObserver& observer_;
   Strand strand_;
@@ -417,16 +507,17 @@ class StrandShardWorker final
 
   // Confined to the strand.
   const std::unique_ptr<ShardBacklog> backlog_;
+  Random seeds_;
+  uint64_t batches_made_ = 0;
   // Never resized: attempts refer to their slot.
   std::vector<WriteSlot> slots_;
   State state_ = State::kRunning;
   bool started_ = false;
-  bool in_trouble_ = false;
   std::vector<PendingLift> lifts_;
   absl::Status fatal_;
   bool stopping_ = false;
-  // Finish was called and waits, if need be, for a call that is running.
-  bool past_deadline_ = false;
+  // After Stop.
+  uint32_t calls_running_ = 0;
   StopDone stop_done_;
   ShardStopReport report_;
   // Only the counters of it.
@@ -438,14 +529,13 @@ class StrandShardWorker final
 }  // namespace
 
 std::shared_ptr<ShardWorker> ShardWorker::Create(ShardWorkerOptions options,
-                                                 OutputEndpoint& endpoint,
-                                                 OutputCommitter& committer,
+                                                 ShardSink sink,
                                                  ShardQueue& queue,
                                                  Executor& io,
                                                  ShardObserver& observer) {
-  auto worker =
-      std::make_shared<StrandShardWorker>(options, queue, io, observer);
-  worker->Attach(endpoint, committer);
+  auto worker = std::make_shared<StrandShardWorker>(std::move(options), queue,
+                                                    io, observer);
+  worker->Attach(sink);
   return worker;
 }
 

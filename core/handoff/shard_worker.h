@@ -7,6 +7,7 @@
 #include "core/contract/output_endpoint.h"
 #include "core/contract/output_target.h"
 #include "core/handoff/retry.h"
+#include "core/handoff/shard_backlog.h"
 #include "core/handoff/shard_queues.h"
 #include "core/record/step.h"
 
@@ -14,9 +15,11 @@
 #include <absl/status/status.h>
 #include <absl/time/time.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace penstock::core {
@@ -28,7 +31,8 @@ class ShardObserver {
   // Progress in the target moved to `steps` (exclusive count). Exactly-once
   // only; before the acks of those steps resolve.
   virtual void OnProgress(ShardIndex shard, Step steps) = 0;
-  // A write failed and is tried again at `next_attempt`, a steady time.
+  // A write failed and is tried again at `next_attempt`, a steady time; or, at
+  // InfiniteFuture(), its deadline has passed and it has not returned.
   virtual void OnRetry(ShardIndex shard, const absl::Status& error,
                        absl::Time next_attempt) = 0;
   // Writes succeed again after OnRetry.
@@ -49,12 +53,27 @@ struct ShardWorkerOptions {
   uint64_t random_seed = 0;
   // One commit covers whole steps up to this many bytes, at least one step.
   uint64_t commit_bytes_max = uint64_t{32} << 20;
-  // Below exactly-once: a batch is written at this size or age.
+  // After so long a write counts as failed: BatchStart to commit. Not infinite.
+  absl::Duration write_deadline = absl::Minutes(1);
+  // Below exactly-once: a batch is written at one of these sizes, or this age.
+  uint64_t batch_rows_max = 500'000;
   uint64_t batch_bytes_max = uint64_t{4} << 20;
   absl::Duration batch_linger = absl::Milliseconds(100);
   // Bytes pushed in one task, at least one frame. 0: each frame is a task of
   // its own, so that a simulation may stop between any two.
   uint64_t push_bytes_max = uint64_t{1} << 20;
+  // Below exactly-once: a random part of every batch id, of this open alone.
+  std::string run_id;
+};
+
+// Where a shard worker writes to.
+struct ShardSink {
+  // Connected; each writes one batch at a time. Exactly-once: one.
+  std::vector<OutputEndpoint*> endpoints;
+  OutputCommitter* committer = nullptr;
+  // Keeps the two, the queue and the observer alive.
+  // Shared by: the worker, until it has stopped and no call is running.
+  std::shared_ptr<const void> keep_alive;
 };
 
 struct ShardStopReport {
@@ -64,6 +83,9 @@ struct ShardStopReport {
   // Steps dropped because they were not released; below exactly-once those
   // that were not written in time. Ascending.
   std::vector<Step> dropped;
+  // Calls of an endpoint that had not returned by the deadline. Each keeps its
+  // thread, and `keep_alive`, until it does: until then nothing may be closed.
+  uint32_t calls_running = 0;
 };
 
 struct ShardSnapshot {
@@ -78,18 +100,32 @@ struct ShardSnapshot {
   uint64_t bytes_written = 0;
   uint64_t commits = 0;
   uint64_t retries = 0;
+  // Batches being written or waiting to be tried again, and how many may be.
+  uint32_t writes_under_way = 0;
+  uint32_t writes_max = 0;
+  // Of these, whose deadline has passed while a call was running or a commit
+  // was not answered; also after Stop. Each may keep a thread.
+  uint32_t writes_overdue = 0;
+  // Times that the deadline of an attempt has passed.
+  uint64_t deadlines_passed = 0;
+  // By FlushReason, counted when they were confirmed.
+  std::array<uint64_t, kFlushReasons> flushes = {};
 };
 
-// A resumable task on the I/O executor: at most one runs at a time, none while
-// there is nothing to do. Exactly-once: takes chunks at once and holds them,
-// in their leases, until StepEnd and Release; then BatchStart, PushBuffer…,
-// BatchEnd, Committer().Commit, and only then the acks. Each of these calls is
-// a task of its own (pushes up to `push_bytes_max`), so that a scheduler may
-// interleave or stop them.
+// A resumable task on the I/O executor, none while there is nothing to do.
+// Exactly-once: takes chunks at once and holds them, in their leases, until
+// StepEnd and Release; then BatchStart, PushBuffer…, BatchEnd,
+// Committer().Commit, and only then the acks. Each of these calls is a task of
+// its own (pushes up to `push_bytes_max`), so that a scheduler may interleave
+// or stop them. What follows holds for each endpoint by itself:
 //
-//   IDLE ─items, release─▶ WRITING ─BatchEnd ok─▶ COMMITTING ─done─▶ IDLE
-//                             │ retryable             │ retryable
-//                             └────▶ BACKOFF ◀────────┘      fatal ─▶ BROKEN
+//   FREE ─items, release─▶ WRITING ─committed─▶ FREE       fatal ─▶ BROKEN
+//                          ▲     │ retryable; deadline    (the whole shard)
+//                          └─────┴──▶ WAITING
+//
+// A deadline that passes between two calls fails the attempt. A call that runs
+// beyond it cannot be taken back: the observer hears of it, `writes_overdue`
+// counts it, and whatever it answers in the end counts.
 //
 // A retryable answer of BatchEnd or Commit says nothing about the outcome. The
 // worker then writes exactly the same range with the same bytes again, never a
@@ -98,21 +134,21 @@ struct ShardSnapshot {
 // nobody else passes its fence (OutputEndpoint).
 //
 // Owner:     the connector, until Stop's callback. Its tasks hold it weakly:
-//            dropped earlier it ends after the call that is running, and the
+//            dropped earlier it ends after the calls that are running, and the
 //            callbacks it was given are then destroyed without being called.
 // Threads:   thread-safe.
-// Lifecycle: Start, …, Stop (its callback ends it). Nothing is written after
+// Lifecycle: Start, …, Stop (its callback ends it). No call begins after
 //            Stop's callback, and a batch then unfinished is abandoned: the
-//            endpoint is not called again.
-// Bound:     holds what the budget admitted; one write, one commit at a time.
+//            endpoint is not called again. A call that is running then is
+//            reported (calls_running).
+// Bound:     holds what the budget admitted; one write for each endpoint.
 class ShardWorker {
  public:
-  // `endpoint` is connected. `endpoint`, `committer`, `queue`, `io`, `observer`
-  // outlive Stop's callback. Sets the queue's `on_items`.
+  // What `sink` names, `queue` and `observer` outlive Stop's callback and the
+  // calls that run then. `io` outlives everything. Sets the queue's `on_items`.
   static std::shared_ptr<ShardWorker> Create(ShardWorkerOptions options,
-                                             OutputEndpoint& endpoint,
-                                             OutputCommitter& committer,
-                                             ShardQueue& queue, Executor& io,
+                                             ShardSink sink, ShardQueue& queue,
+                                             Executor& io,
                                              ShardObserver& observer);
   virtual ~ShardWorker() = default;
 
@@ -130,8 +166,8 @@ class ShardWorker {
   virtual void Lift(Step steps,
                     absl::AnyInvocable<void(absl::Status)> done) = 0;
   // Drops unreleased steps at once; released ones may commit until
-  // `deadline` from now. `done` exactly once, by the deadline or, if a write
-  // then blocks the thread, as soon as it returns. Once.
+  // `deadline` from now. `done` exactly once, by the deadline, whatever an
+  // endpoint does. Once.
   // A commit that is answered later changes nothing any more; its frames, and
   // their leases, live until then.
   virtual void Stop(absl::Duration deadline,

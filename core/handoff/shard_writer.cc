@@ -7,6 +7,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <utility>
+#include <vector>
 
 namespace penstock::core {
 
@@ -20,7 +21,8 @@ ShardWriter::ShardWriter(const Options& options,
       committer_(committer),
       executor_(executor) {}
 
-void ShardWriter::Begin(std::shared_ptr<const ShardWrite> write, Done done) {
+void ShardWriter::Begin(std::shared_ptr<const ShardWrite> write, Terms terms,
+                        Done done) {
   uint64_t attempt = 0;
   {
     MutexLock lock(mu_);
@@ -29,9 +31,19 @@ void ShardWriter::Begin(std::shared_ptr<const ShardWrite> write, Done done) {
     answer_.reset();
     done_ = std::move(done);
     write_ = std::move(write);
+    terms_ = std::move(terms);
     next_chunk_ = 0;
   }
   Post(Phase::kBatchStart, attempt);
+}
+
+bool ShardWriter::GiveUp() {
+  Ended dropped;
+  MutexLock lock(mu_);
+  if (in_call_ || in_commit_ || !done_) return false;
+  ++attempt_;
+  dropped = End();
+  return true;
 }
 
 bool ShardWriter::Abandon() {
@@ -73,7 +85,10 @@ void ShardWriter::Leave(uint64_t attempt, absl::Status status, Phase next) {
     if (abandoned_) {
       status = MakeError(Reason::CANCELLED, "the write was abandoned");
     } else if (status.ok() && is_last) {
-      if (!answer_.has_value()) return;  // Answered will end it.
+      if (!answer_.has_value()) {
+        in_commit_ = true;
+        return;  // Answered will end it.
+      }
       status = *std::exchange(answer_, std::nullopt);
     }
     if (!status.ok() || is_last) ended = End();
@@ -93,7 +108,7 @@ absl::Status ShardWriter::Run(Phase phase, uint64_t attempt, Phase& next) {
     case Phase::kBatchStart:
       doing = "while starting a batch";
       next = write_->chunks.empty() ? Phase::kBatchEnd : Phase::kPush;
-      status = endpoint_.BatchStart(write_->steps, OutputBatchType::kDelta);
+      status = BatchStart();
       break;
     case Phase::kPush:
       doing = "while pushing a buffer";
@@ -112,6 +127,20 @@ absl::Status ShardWriter::Run(Phase phase, uint64_t attempt, Phase& next) {
   }
   if (status.ok()) return status;
   return WithContext(status, absl::StrCat(doing, " of shard ", options_.shard));
+}
+
+absl::Status ShardWriter::BatchStart() {
+  std::vector<ChunkId> chunks;
+  if (terms_.chunk_ids) {
+    chunks.reserve(write_->chunks.size());
+    for (const EncodedChunk& chunk : write_->chunks) {
+      chunks.push_back({.step = chunk.step, .index = chunk.index});
+    }
+  }
+  return endpoint_.BatchStart({.steps = write_->steps,
+                               .id = terms_.id,
+                               .chunks = chunks,
+                               .deadline = terms_.deadline});
 }
 
 absl::Status ShardWriter::PushSome(Phase& next) {
@@ -169,6 +198,7 @@ void ShardWriter::Answered(uint64_t attempt, absl::Status status) {
       answer_ = std::move(status);
       return;
     }
+    in_commit_ = false;
     ended = End();
   }
   // Not here: this may be anybody's thread.

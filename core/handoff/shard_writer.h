@@ -12,11 +12,13 @@
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/strings/string_view.h>
+#include <absl/time/time.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace penstock::core {
 
@@ -47,10 +49,23 @@ class ShardWriter {
               OutputEndpoint& endpoint, OutputCommitter& committer,
               Executor& executor);
 
+  // What the endpoint is told beside the steps.
+  struct Terms {
+    // Empty in exactly-once.
+    std::string id;
+    // Whether to name the chunks.
+    bool chunk_ids = false;
+    absl::Time deadline = absl::InfiniteFuture();
+  };
+
   // `done` runs once, in a task of the executor and outside of any call of the
   // endpoint: with OK once the target holds `write`, else with what failed.
   // `write` is kept until then, its frames even until a late commit's answer.
-  void Begin(std::shared_ptr<const ShardWrite> write, Done done);
+  void Begin(std::shared_ptr<const ShardWrite> write, Terms terms, Done done);
+  // Ends the attempt if it is between two calls: `done` is dropped, and Begin
+  // may follow. False: a call is running, a commit is not answered, or `done`
+  // is about to run; the attempt goes on.
+  bool GiveUp();
   // No further call begins. True: one is running; `done` runs with CANCELLED
   // once it has returned. False: `done` is dropped. A commit that is not
   // answered is no running call. Idempotent.
@@ -65,6 +80,7 @@ class ShardWriter {
     Done done;
   };
 
+  absl::Status BatchStart();
   Ended End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Post(Phase phase, uint64_t attempt);
   // Whether a call may begin.
@@ -86,11 +102,14 @@ class ShardWriter {
   // Confined to the call that is running; otherwise as if guarded by mu_.
   // Shared by: the worker, this and a commit that is not answered.
   std::shared_ptr<const ShardWrite> write_;
+  Terms terms_;
   size_t next_chunk_ = 0;
 
   Mutex mu_;
   uint64_t attempt_ ABSL_GUARDED_BY(mu_) = 0;
   bool in_call_ ABSL_GUARDED_BY(mu_) = false;
+  // The commit's call has returned, its answer has not come.
+  bool in_commit_ ABSL_GUARDED_BY(mu_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mu_) = false;
   // The committer's, if it came before its call returned.
   std::optional<absl::Status> answer_ ABSL_GUARDED_BY(mu_);

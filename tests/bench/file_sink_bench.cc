@@ -77,7 +77,7 @@ class Sink {
       io_.Schedule([this, shard, frames, &committed] {
         const StepRange steps = {step_, step_ + 1};
         OutputEndpoint& endpoint = *endpoints_[shard];
-        CHECK_OK(endpoint.BatchStart(steps, OutputBatchType::kDelta));
+        CHECK_OK(endpoint.BatchStart({.steps = steps}));
         for (size_t i = 0; i < frames; ++i) {
           CHECK_OK(endpoint.PushBuffer(frame_));
         }
@@ -132,12 +132,12 @@ BENCHMARK(BM_FileSink_Step)
 void BM_FileSink_PushBuffer(benchmark::State& state) {
   auto sink = std::make_unique<Sink>(1);
   int64_t frames = 0;
-  CHECK_OK(sink->endpoint(0).BatchStart({0, 1}, OutputBatchType::kDelta));
+  CHECK_OK(sink->endpoint(0).BatchStart({.steps = {0, 1}}));
   for (auto unused : state) {
     CHECK_OK(sink->endpoint(0).PushBuffer(sink->frame()));
     // A batch begun again is cut back: the file stays small.
     if (++frames % 128 == 0) {
-      CHECK_OK(sink->endpoint(0).BatchStart({0, 1}, OutputBatchType::kDelta));
+      CHECK_OK(sink->endpoint(0).BatchStart({.steps = {0, 1}}));
     }
   }
   state.SetBytesProcessed(state.iterations() *

@@ -58,7 +58,7 @@ OutputEndpoint& SinkRun::endpoint(ShardIndex shard) {
 }
 
 absl::Status SinkRun::Start(ShardIndex shard, StepRange steps) {
-  return endpoint(shard).BatchStart(steps, OutputBatchType::kDelta);
+  return endpoint(shard).BatchStart({.steps = steps});
 }
 
 absl::Status SinkRun::Push(ShardIndex shard, const Rows& rows) {

@@ -9,6 +9,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
+#include <absl/time/time.h>
 
 #include <map>
 #include <optional>
@@ -52,6 +53,10 @@ class FakeDatabase {
   struct Transaction {
     Writer writer;
     StepRange steps;
+    // As its OutputBatch said.
+    std::string id = {};
+    std::vector<ChunkId> chunks = {};
+    absl::Time deadline = absl::InfiniteFuture();
     std::vector<std::string> frames;
     std::vector<Message> messages;
   };

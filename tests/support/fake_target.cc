@@ -15,6 +15,9 @@ using Operation = FakeDatabase::Operation;
 // Views of what one batch consists of.
 struct Batch {
   StepRange steps;
+  std::string id;
+  std::vector<ChunkId> chunks;
+  absl::Time deadline;
   std::vector<absl::string_view> frames;
   std::vector<FakeDatabase::Message> messages;
 };
@@ -45,6 +48,9 @@ struct FakeTarget::State {
   absl::Status Commit(ShardIndex shard, const Batch& batch) {
     FakeDatabase::Transaction transaction{.writer = open.writer,
                                           .steps = batch.steps,
+                                          .id = batch.id,
+                                          .chunks = batch.chunks,
+                                          .deadline = batch.deadline,
                                           .frames = {},
                                           .messages = batch.messages};
     for (const absl::string_view frame : batch.frames) {
@@ -77,7 +83,7 @@ class FakeTarget::Endpoint final : public OutputEndpoint {
     return options_.buffer_bytes_max;
   }
 
-  absl::Status BatchStart(StepRange steps, OutputBatchType /*type*/) override {
+  absl::Status BatchStart(const OutputBatch& started) override {
     batch_.reset();
     {
       MutexLock lock(state_->mu);
@@ -85,7 +91,10 @@ class FakeTarget::Endpoint final : public OutputEndpoint {
     }
     return state_->Do(Operation::kBatchStart, shard_, [&] {
       batch_.emplace();
-      batch_->steps = steps;
+      batch_->steps = started.steps;
+      batch_->id = std::string(started.id);
+      batch_->chunks.assign(started.chunks.begin(), started.chunks.end());
+      batch_->deadline = started.deadline;
       return absl::OkStatus();
     });
   }

@@ -39,6 +39,8 @@ class FakeTarget final : public OutputTarget {
     bool separate_committer = false;
     // Where the committer commits and answers; null: inside the call.
     Executor* commit_executor = nullptr;
+    // More than 1 only without `separate_committer`.
+    uint32_t writers_max = 1;
   };
   // `database` outlives this.
   FakeTarget(FakeDatabase& database, Options options);
@@ -51,6 +53,7 @@ class FakeTarget final : public OutputTarget {
   absl::StatusOr<std::vector<Step>> Open(const OutputOpen& open) override;
   absl::StatusOr<std::unique_ptr<OutputEndpoint>> MakeEndpoint(
       ShardIndex shard) override;
+  uint32_t WritersMax() const override { return options_.writers_max; }
   OutputCommitter& Committer() override;
   absl::Status Close() override;
 

@@ -54,7 +54,7 @@ class FakeTargetTest : public ::testing::Test {
 
   static absl::Status Write(OutputEndpoint& endpoint, StepRange steps,
                             absl::string_view frame) {
-    absl::Status status = endpoint.BatchStart(steps, OutputBatchType::kDelta);
+    absl::Status status = endpoint.BatchStart({.steps = steps});
     if (status.ok()) status = endpoint.PushBuffer(frame);
     if (status.ok()) status = endpoint.BatchEnd();
     return status;
@@ -78,7 +78,7 @@ TEST_F(FakeTargetTest, TheFirstOpenCreatesProgressAtItsBase) {
 
 TEST_F(FakeTargetTest, ABatchIsVisibleWithItsProgressWhenItEnded) {
   Process process = Open(1);
-  ASSERT_OK(process.endpoint->BatchStart({5, 7}, OutputBatchType::kDelta));
+  ASSERT_OK(process.endpoint->BatchStart({.steps = {5, 7}}));
   ASSERT_OK(process.endpoint->PushBuffer("a\n"));
   EXPECT_THAT(database_.Lines(kTable, 0), IsEmpty());
   ASSERT_OK(process.endpoint->PushBuffer("b\nc\n"));
@@ -91,7 +91,7 @@ TEST_F(FakeTargetTest, ADeadProcessLeavesOnlyWhatItCommitted) {
   {
     Process process = Open(1);
     ASSERT_OK(Write(*process.endpoint, {5, 6}, "a\n"));
-    ASSERT_OK(process.endpoint->BatchStart({6, 7}, OutputBatchType::kDelta));
+    ASSERT_OK(process.endpoint->BatchStart({.steps = {6, 7}}));
     ASSERT_OK(process.endpoint->PushBuffer("b\n"));
   }
   FakeTarget next(database_);
@@ -112,7 +112,7 @@ TEST_F(FakeTargetTest, OnlyAHigherWriterOpens) {
 
 TEST_F(FakeTargetTest, AnOlderWriterIsFenced) {
   Process old = Open(1);
-  ASSERT_OK(old.endpoint->BatchStart({5, 6}, OutputBatchType::kDelta));
+  ASSERT_OK(old.endpoint->BatchStart({.steps = {5, 6}}));
   Process next = Open(2);
   EXPECT_THAT(old.endpoint->BatchEnd(), HasReason(Reason::WRITER_FENCED));
   ASSERT_OK(Write(*next.endpoint, {5, 6}, "b\n"));
@@ -263,7 +263,7 @@ TEST_F(FakeTargetTest, ABufferThatIsTooLargeIsRefused) {
 TEST_F(FakeTargetTest, MessagesAreKeptAsTheyCame) {
   Process process = Open(1, {.frames = FrameKind::kMessages});
   const MessageHeader headers[] = {{"h", std::nullopt}};
-  ASSERT_OK(process.endpoint->BatchStart({5, 6}, OutputBatchType::kDelta));
+  ASSERT_OK(process.endpoint->BatchStart({.steps = {5, 6}}));
   ASSERT_OK(process.endpoint->PushKey("k", std::nullopt, headers));
   ASSERT_OK(process.endpoint->BatchEnd());
   EXPECT_THAT(database_.Messages(kTable, 0),

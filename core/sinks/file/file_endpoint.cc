@@ -31,16 +31,15 @@ size_t FileEndpoint::MaxBufferSizeBytes() const {
   return options_.buffer_bytes_max;
 }
 
-absl::Status FileEndpoint::BatchStart(StepRange steps,
-                                      OutputBatchType /*type*/) {
+absl::Status FileEndpoint::BatchStart(const OutputBatch& started) {
   in_batch_ = false;
   ASSIGN_OR_RETURN(const FileCommitter::Batch batch,
-                   committer_->BeginBatch(options_.shard, steps));
+                   committer_->BeginBatch(options_.shard, started.steps));
   held_ = batch.held;
   committed_bytes_ = batch.committed.bytes;
   RETURN_IF_ERROR(CutBack(committed_bytes_));
   advised_bytes_ = bytes_;
-  steps_ = steps;
+  steps_ = started.steps;
   in_batch_ = true;
   return absl::OkStatus();
 }

@@ -37,7 +37,7 @@ class FileEndpoint final : public OutputEndpoint {
 
   absl::Status Connect(AsyncErrorCallback on_error) override;
   size_t MaxBufferSizeBytes() const override;
-  absl::Status BatchStart(StepRange steps, OutputBatchType type) override;
+  absl::Status BatchStart(const OutputBatch& started) override;
   absl::Status PushBuffer(absl::string_view buffer) override;
   // UNSUPPORTED: rows only.
   absl::Status PushKey(std::optional<absl::string_view> key,

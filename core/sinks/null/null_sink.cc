@@ -29,7 +29,8 @@ class NullEndpoint final : public OutputEndpoint {
   }
   bool IsFaultTolerant() const override { return exactly_once_; }
 
-  absl::Status BatchStart(StepRange steps, OutputBatchType /*type*/) override {
+  absl::Status BatchStart(const OutputBatch& batch) override {
+    const StepRange steps = batch.steps;
     in_batch_ = false;
     if (exactly_once_ && steps.IsEmpty()) {
       return MakeError(Reason::INVALID_REQUEST,

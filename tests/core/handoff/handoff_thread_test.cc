@@ -307,9 +307,12 @@ TEST(HandoffThreadTest, LanesOnAPoolDeliverEverythingInOrder) {
     options.level = FtModel::kExactlyOnce;
     options.retry.initial = absl::Microseconds(50);
     options.retry.max = absl::Milliseconds(1);
-    workers.push_back(ShardWorker::Create(options, *endpoints.back(),
-                                          target.Committer(), queues.at(shard),
-                                          pool, observer));
+    workers.push_back(
+        ShardWorker::Create(options,
+                            {.endpoints = {endpoints.back().get()},
+                             .committer = &target.Committer(),
+                             .keep_alive = nullptr},
+                            queues.at(shard), pool, observer));
     workers.back()->Start();
   }
   ChunkConfig config;

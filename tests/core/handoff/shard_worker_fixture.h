@@ -53,6 +53,7 @@ class WorkerProcess {
     uint64_t open_number = 1;
     bool first_open = true;
     Step base_steps = 0;
+    std::shared_ptr<const void> keep_alive = {};
   };
   WorkerProcess(FakeDatabase& database, ManualExecutor& executor,
                 Options options)
@@ -71,14 +72,20 @@ class WorkerProcess {
     options.worker.level = options.target.level;
     options.worker.frames = options.target.frames;
     if (!progress->empty()) options.worker.progress = progress->front();
-    endpoint = *target.MakeEndpoint(0);
-    worker = ShardWorker::Create(options.worker, *endpoint, target.Committer(),
-                                 queue, executor, observer);
+    ShardSink sink{.endpoints = {},
+                   .committer = &target.Committer(),
+                   .keep_alive = options.keep_alive};
+    for (uint32_t i = 0; i < options.target.writers_max; ++i) {
+      endpoints.push_back(*target.MakeEndpoint(0));
+      sink.endpoints.push_back(endpoints.back().get());
+    }
+    worker =
+        ShardWorker::Create(options.worker, sink, queue, executor, observer);
     worker->Start();
   }
 
   FakeTarget target;
-  std::unique_ptr<OutputEndpoint> endpoint;
+  std::vector<std::unique_ptr<OutputEndpoint>> endpoints;
   ShardQueue queue{1'000};
   RecordingShardObserver observer;
   std::shared_ptr<ShardWorker> worker;
@@ -103,6 +110,7 @@ class ShardWorkerTest : public ::testing::Test {
     chunk.frame = SealedFrame(std::move(frame));
     chunk.rows = 1;
     chunk.step = step;
+    chunk.index = next_index_[step]++;
     chunk.acks.Push(HandleOf(step).Share());
     chunk.lease = budget_->ForceReserve(text.size() + 1);
     Send(std::move(chunk));
@@ -179,6 +187,7 @@ class ShardWorkerTest : public ::testing::Test {
   std::shared_ptr<InflightBudget> budget_ =
       std::make_shared<InflightBudget>(InflightBudget::Options());
   std::map<Step, StepHandle> handles_;
+  std::map<Step, uint32_t> next_index_;
   std::unique_ptr<WorkerProcess> process_;
 };
 

@@ -107,7 +107,10 @@ class Life {
       worker.commit_bytes_max = 1 + random.Uniform(200);
       worker.push_bytes_max = random.Uniform(40);
       workers_.push_back(
-          ShardWorker::Create(worker, *endpoints_[shard], target_->Committer(),
+          ShardWorker::Create(worker,
+                              {.endpoints = {endpoints_[shard].get()},
+                               .committer = &target_->Committer(),
+                               .keep_alive = nullptr},
                               queues_.at(shard), executor_, events_));
       workers_.back()->Start();
     }

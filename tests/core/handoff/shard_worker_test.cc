@@ -133,6 +133,19 @@ TEST_F(ShardWorkerTest, AnAckWaitsForTheCommitter) {
   EXPECT_EQ(Snapshot().progress, 1u);
 }
 
+TEST_F(ShardWorkerTest, TheEndpointIsToldHowItsBuffersAreCalled) {
+  Start();
+  SendStep(4, {"a", "b"});
+  SendStep(6, {"c"});
+  executor_.RunUntilIdle();
+  Release(7);
+  const auto transactions = database_.Transactions(kTable, 0);
+  ASSERT_THAT(transactions, SizeIs(1));
+  EXPECT_THAT(transactions[0].chunks,
+              ElementsAre(ChunkId{4, 0}, ChunkId{4, 1}, ChunkId{6, 0}));
+  EXPECT_THAT(transactions[0].id, IsEmpty());
+}
+
 TEST_F(ShardWorkerTest, OneWriteIsUnderWayAtATime) {
   Start({.target = {.separate_committer = true}});
   process_->target.HoldAnswers();

@@ -30,7 +30,7 @@ void WriteShard(OutputCommitter& committer, OutputEndpoint& endpoint,
                 ShardIndex shard) {
   for (Step step = 0; step < kSteps; ++step) {
     const std::string row = absl::StrCat(shard, ":", step, "\n");
-    ASSERT_OK(endpoint.BatchStart({step, step + 1}, OutputBatchType::kDelta));
+    ASSERT_OK(endpoint.BatchStart({.steps = {step, step + 1}}));
     ASSERT_OK(endpoint.PushBuffer(row));
     ASSERT_OK(endpoint.BatchEnd());
     struct Answer {

@@ -61,7 +61,7 @@ class FileSinkTest : public testing::Test {
   absl::Status Write(ShardIndex shard, StepRange steps,
                      absl::string_view rows) {
     OutputEndpoint& endpoint = *endpoints_[shard];
-    absl::Status status = endpoint.BatchStart(steps, OutputBatchType::kDelta);
+    absl::Status status = endpoint.BatchStart({.steps = steps});
     if (status.ok()) status = endpoint.PushBuffer(rows);
     if (status.ok()) status = endpoint.BatchEnd();
     return status;
@@ -143,7 +143,7 @@ TEST_F(FileSinkTest, ShardHasOneEndpoint) {
 
 TEST_F(FileSinkTest, MessagesWithKeysAreUnsupported) {
   ASSERT_OK(Open());
-  ASSERT_OK(endpoints_[0]->BatchStart({0, 1}, OutputBatchType::kDelta));
+  ASSERT_OK(endpoints_[0]->BatchStart({.steps = {0, 1}}));
   EXPECT_THAT(endpoints_[0]->PushKey("k", "v", {}),
               HasReason(Reason::UNSUPPORTED));
 }
@@ -167,7 +167,7 @@ TEST_F(FileSinkTest, FilesAreThoseOfTheReadme) {
 TEST_F(FileSinkTest, BufferIsOneWrite) {
   ASSERT_OK(Open());
   ASSERT_OK(WriteAndCommit(0, {0, 1}, "first\n"));
-  ASSERT_OK(endpoints_[0]->BatchStart({1, 2}, OutputBatchType::kDelta));
+  ASSERT_OK(endpoints_[0]->BatchStart({.steps = {1, 2}}));
   const uint64_t before = files_.mutating_operations();
   ASSERT_OK(endpoints_[0]->PushBuffer(std::string(256 << 10, 'x')));
   EXPECT_EQ(files_.mutating_operations() - before, 1);
@@ -297,7 +297,7 @@ TEST_F(FileSinkBrokenTest, WholeRecordDespiteAFullDiskEndsTheWriter) {
 
 TEST_F(FileSinkTest, FencedCommitEndsTheBatchesOfAllShards) {
   ASSERT_OK(Open());
-  ASSERT_OK(endpoints_[1]->BatchStart({0, 1}, OutputBatchType::kDelta));
+  ASSERT_OK(endpoints_[1]->BatchStart({.steps = {0, 1}}));
   ASSERT_OK(Write(0, {0, 1}, "row\n"));
   SinkProcess higher(files_, {.open_number = 2});
   higher.Open();

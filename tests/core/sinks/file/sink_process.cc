@@ -94,8 +94,7 @@ void SinkProcess::WriteAll() {
 
 absl::Status SinkProcess::WriteBatch(ShardIndex shard, Step step) {
   OutputEndpoint& endpoint = *endpoints_[shard];
-  RETURN_IF_ERROR(
-      endpoint.BatchStart({step, step + 1}, OutputBatchType::kDelta));
+  RETURN_IF_ERROR(endpoint.BatchStart({.steps = {step, step + 1}}));
   for (const std::string& row : RowsOf(shard, step)) {
     RETURN_IF_ERROR(endpoint.PushBuffer(row));
   }

@@ -37,9 +37,9 @@ TEST(NullSinkTest, BatchesThatEndedAreCounted) {
   ASSERT_OK(sink.Open(OpenAt(0)));
   ASSERT_OK_AND_ASSIGN(const auto endpoint, sink.MakeEndpoint(1));
   ASSERT_OK(endpoint->Connect(nullptr));
-  ASSERT_OK(endpoint->BatchStart({0, 1}, OutputBatchType::kDelta));
+  ASSERT_OK(endpoint->BatchStart({.steps = {0, 1}}));
   ASSERT_OK(endpoint->PushBuffer("dropped"));
-  ASSERT_OK(endpoint->BatchStart({0, 1}, OutputBatchType::kDelta));
+  ASSERT_OK(endpoint->BatchStart({.steps = {0, 1}}));
   ASSERT_OK(endpoint->PushBuffer("four"));
   ASSERT_OK(endpoint->PushBuffer("more!"));
   ASSERT_OK(endpoint->PushKey("k", std::nullopt, {}));
@@ -56,7 +56,7 @@ TEST(NullSinkTest, BatchThatComesAgainIsCountedOnce) {
   ASSERT_OK(sink.Open(OpenAt(0)));
   ASSERT_OK_AND_ASSIGN(const auto endpoint, sink.MakeEndpoint(1));
   for (int i = 0; i < 2; ++i) {
-    ASSERT_OK(endpoint->BatchStart({0, 1}, OutputBatchType::kDelta));
+    ASSERT_OK(endpoint->BatchStart({.steps = {0, 1}}));
     ASSERT_OK(endpoint->PushBuffer("four"));
     ASSERT_OK(endpoint->BatchEnd());
   }
