@@ -49,7 +49,7 @@ void AddVerify(CLI::App& cli, CommandLine& options) {
   CLI::App* verify = cli.add_subcommand(
       "verify",
       "Compare inputs with outputs: every record exactly once, in order "
-      "within each shard.");
+      "within each shard; or what the pipeline's level promises.");
   CLI::Option* file =
       verify->add_option("file", options.verify.pipeline_file,
                          "A pipeline file: its connectors from files to files");
@@ -57,8 +57,16 @@ void AddVerify(CLI::App& cli, CommandLine& options) {
                                           "An input file (repeatable)");
   CLI::Option* output = verify->add_option("--sink", options.verify.output,
                                            "The directory of a file sink");
+  CLI::Option* level =
+      verify
+          ->add_option("--level", options.verify.level,
+                       "What to expect with --input; a pipeline file says it "
+                       "itself")
+          ->check(CLI::IsMember({"none", "at_least_once", "exactly_once"}))
+          ->capture_default_str();
   input->needs(output)->excludes(file);
   output->needs(input);
+  level->needs(input);
   verify->add_option("--output", options.verify.format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

@@ -7,6 +7,8 @@
 #include "core/base/filesystem.h"
 #include "core/base/json_text.h"
 #include "core/base/status_macros.h"
+#include "core/connector/requests.h"
+#include "core/contract/ft_model.h"
 #include "core/sinks/file/config.h"
 #include "core/sinks/file/file_sink_reader.h"
 #include "core/sources/file/config.h"
@@ -33,6 +35,9 @@ struct Comparison {
   std::string output;
   // Bad records are skipped by the source and not expected in the output.
   bool is_ndjson = true;
+  uint64_t record_bytes_max = core::ConnectorLimits{}.record_bytes_max;
+  // nullopt: none.
+  std::optional<core::FtModel> level = core::FtModel::kExactlyOnce;
 };
 
 struct Verdict {
@@ -46,9 +51,13 @@ struct Verdict {
   bool settled = true;
   std::vector<Finding> findings;
 
-  bool good() const {
-    return lost == 0 && doubled == 0 && foreign == 0 && disordered == 0 &&
-           settled;
+  // What each level promises, and no more.
+  bool IsGood(std::optional<core::FtModel> level) const {
+    if (foreign > 0 || !settled) return false;
+    if (!level.has_value()) return true;
+    if (lost > 0) return false;
+    return level == core::FtModel::kAtLeastOnce ||
+           (doubled == 0 && disordered == 0);
   }
 };
 
@@ -66,10 +75,34 @@ const char* KindName(Finding::Kind kind) {
   return "?";
 }
 
+absl::StatusOr<std::optional<core::FtModel>> LevelOf(absl::string_view name) {
+  for (const std::optional<core::FtModel> level :
+       {std::optional<core::FtModel>(),
+        std::optional(core::FtModel::kAtLeastOnce),
+        std::optional(core::FtModel::kExactlyOnce)}) {
+    if (name == core::LevelName(level)) return level;
+  }
+  return core::MakeError(
+      core::Reason::INVALID_CONFIG,
+      absl::StrCat("verifying at level '", name,
+                   "': name none, at_least_once or exactly_once"));
+}
+
+// What the verdict says if all is well.
+std::string Praise(std::optional<core::FtModel> level, uint64_t doubled) {
+  if (level == core::FtModel::kExactlyOnce) return "every record exactly once";
+  if (!level.has_value()) return "level none promises no more";
+  return absl::StrCat("every record at least once, ", doubled, " doubled");
+}
+
 absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
     const VerifyOptions& options) {
   if (options.pipeline_file.empty()) {
-    return std::vector<Comparison>{{"", options.inputs, options.output, true}};
+    Comparison comparison;
+    comparison.inputs = options.inputs;
+    comparison.output = options.output;
+    ASSIGN_OR_RETURN(comparison.level, LevelOf(options.level));
+    return std::vector<Comparison>{std::move(comparison)};
   }
   ASSIGN_OR_RETURN(
       const PipelineFile pipeline,
@@ -84,10 +117,12 @@ absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
         static_cast<const core::FileSourceConfig&>(*spec.source);
     const auto& sink = static_cast<const core::FileSinkConfig&>(*spec.sink);
     comparisons.push_back(
-        {spec.name,
-         {source.path},
-         sink.path,
-         spec.format != nullptr && spec.format->type() == "ndjson"});
+        {.name = spec.name,
+         .inputs = {source.path},
+         .output = sink.path,
+         .is_ndjson = spec.format != nullptr && spec.format->type() == "ndjson",
+         .record_bytes_max = spec.limits.record_bytes_max,
+         .level = spec.level});
   }
   if (comparisons.empty()) {
     return core::MakeError(
@@ -105,14 +140,14 @@ absl::Status Judge(core::FileSystem& files, const Comparison& comparison,
   simdjson::dom::parser parser;
   for (const MultisetCheck::Missing& missing : check.Finish()) {
     const std::string& path = comparison.inputs[missing.partition];
-    if (comparison.is_ndjson) {
-      ASSIGN_OR_RETURN(const std::string line,
-                       LineAt(files, path, missing.offset));
-      if (parser.parse(simdjson::padded_string(line)).error() !=
-          simdjson::SUCCESS) {
-        ++verdict.skipped;
-        continue;
-      }
+    ASSIGN_OR_RETURN(const std::string line,
+                     LineAt(files, path, missing.offset));
+    if (line.size() > comparison.record_bytes_max ||
+        (comparison.is_ndjson &&
+         parser.parse(simdjson::padded_string(line)).error() !=
+             simdjson::SUCCESS)) {
+      ++verdict.skipped;
+      continue;
     }
     ++verdict.lost;
     if (verdict.findings.size() < findings_max) {
@@ -178,7 +213,9 @@ void PrintText(const Comparison& comparison, const Verdict& verdict) {
               << " byte " << finding.offset << "\n";
   }
   std::cout << "  "
-            << (verdict.good() ? "OK: every record exactly once" : "FAILED")
+            << (verdict.IsGood(comparison.level)
+                    ? "OK: " + Praise(comparison.level, verdict.doubled)
+                    : "FAILED")
             << std::endl;
 }
 
@@ -200,7 +237,9 @@ void PrintJson(const Comparison& comparison, const Verdict& verdict) {
               << ",\"byte\":" << finding.offset << "}";
     separator = ",";
   }
-  std::cout << "],\"ok\":" << (verdict.good() ? "true" : "false") << "}"
+  std::cout << "],\"level\":" << Quoted(core::LevelName(comparison.level))
+            << ",\"ok\":"
+            << (verdict.IsGood(comparison.level) ? "true" : "false") << "}"
             << std::endl;
 }
 
@@ -224,7 +263,7 @@ CliExit RunVerify(const VerifyOptions& options) {
     } else {
       PrintText(comparison, *verdict);
     }
-    if (!verdict->good()) exit = CliExit::kVerifyFailed;
+    if (!verdict->IsGood(comparison.level)) exit = CliExit::kVerifyFailed;
   }
   return exit;
 }

@@ -1,0 +1,146 @@
+#include "client/cli/verify_command.h"
+
+#include "core/sinks/file/layout.h"
+#include "core/sinks/file/manifest.h"
+#include "tests/support/temp_dir.h"
+
+#include <absl/strings/str_cat.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace penstock::client {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr core::Writer kWriter = {.epoch = 1, .open_number = 1};
+
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// One input file, and the directory of a sink with one shard.
+class VerifyCommandTest : public testing::Test {
+ protected:
+  void Have(const std::string& input, const std::string& output) {
+    Write(directory_.Path("in"), input);
+    std::filesystem::create_directory(directory_.Path("out"));
+    const core::ManifestHeader header = {
+        .identity = {"1234abcd", "p", "c"}, .writer = kWriter, .shards = 1};
+    const std::string out = directory_.Path("out/");
+    Write(out + core::DataName(0, kWriter), output);
+    Write(out + core::ClaimName(kWriter), core::EncodeHeader(header));
+    Write(out + core::ManifestName(kWriter, 0),
+          core::EncodeHeader(header) +
+              core::EncodeState({.progress = {},
+                                 .data = {{.shard = 0,
+                                           .writer = kWriter,
+                                           .bytes = output.size()}}}));
+  }
+  CliExit Verify(const std::string& level, const std::string& format = "text") {
+    return Run({.inputs = {directory_.Path("in")},
+                .output = directory_.Path("out"),
+                .level = level,
+                .format = format});
+  }
+  CliExit VerifyFile(const std::string& connector_fields,
+                     const std::string& format = "raw: {}") {
+    const std::string path = directory_.Path("pipeline.yaml");
+    Write(path, absl::StrCat("name: p\nconnectors:\n  - name: c\n"
+                             "    source: {file: {path: ",
+                             directory_.Path("in"), "}}\n    format: {", format,
+                             "}\n    sink: {file: {path: ",
+                             directory_.Path("out"), "}}\n", connector_fields));
+    return Run({.pipeline_file = path});
+  }
+
+  std::string printed_;
+
+ private:
+  CliExit Run(const VerifyOptions& options) {
+    testing::internal::CaptureStdout();
+    const CliExit exit = RunVerify(options);
+    printed_ = testing::internal::GetCapturedStdout();
+    return exit;
+  }
+
+  core::TempDir directory_;
+};
+
+TEST_F(VerifyCommandTest, ExactlyOnceTakesNoDoubledRecord) {
+  Have("1\n2\n", "1\n2\n1\n");
+  EXPECT_EQ(Verify("exactly_once"), CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, HasSubstr("FAILED"));
+}
+
+TEST_F(VerifyCommandTest, AtLeastOnceTakesDoubledRecordsAndCountsThem) {
+  Have("1\n2\n3\n", "1\n2\n1\n2\n3\n");
+  EXPECT_EQ(Verify("at_least_once"), CliExit::kOk);
+  EXPECT_THAT(printed_, HasSubstr("doubled       2"));
+  EXPECT_THAT(printed_, HasSubstr("OK: every record at least once, 2 doubled"));
+}
+
+TEST_F(VerifyCommandTest, AtLeastOnceTakesNoLostRecord) {
+  Have("1\n2\n3\n", "1\n1\n3\n");
+  EXPECT_EQ(Verify("at_least_once"), CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, HasSubstr("lost          1"));
+}
+
+TEST_F(VerifyCommandTest, AtLeastOnceTakesNoForeignRecord) {
+  Have("1\n", "1\n4\n");
+  EXPECT_EQ(Verify("at_least_once"), CliExit::kVerifyFailed);
+}
+
+TEST_F(VerifyCommandTest, AtLeastOnceTakesAnyOrder) {
+  Have("1\n2\n3\n", "3\n1\n2\n");
+  EXPECT_EQ(Verify("at_least_once"), CliExit::kOk);
+  EXPECT_EQ(Verify("exactly_once"), CliExit::kVerifyFailed);
+}
+
+TEST_F(VerifyCommandTest, NonePromisesOnlyThatNothingIsForeign) {
+  Have("1\n2\n", "2\n2\n");
+  EXPECT_EQ(Verify("none"), CliExit::kOk);
+  Have("1\n2\n", "4\n");
+  EXPECT_EQ(Verify("none"), CliExit::kVerifyFailed);
+}
+
+TEST_F(VerifyCommandTest, JsonNamesTheLevel) {
+  Have("1\n", "1\n1\n");
+  EXPECT_EQ(Verify("at_least_once", "json"), CliExit::kOk);
+  EXPECT_THAT(printed_, HasSubstr("\"doubled\":1"));
+  EXPECT_THAT(printed_, HasSubstr("\"level\":\"at_least_once\",\"ok\":true"));
+}
+
+TEST_F(VerifyCommandTest, ALevelThatDoesNotExistIsRefused) {
+  Have("1\n", "1\n");
+  EXPECT_EQ(Verify("twice"), CliExit::kUsage);
+}
+
+TEST_F(VerifyCommandTest, APipelineFileSaysItsLevel) {
+  Have("1\n2\n", "1\n2\n1\n");
+  EXPECT_EQ(VerifyFile("    level: at_least_once\n"), CliExit::kOk);
+  EXPECT_EQ(VerifyFile(""), CliExit::kVerifyFailed);
+}
+
+TEST_F(VerifyCommandTest, ARecordAboveTheFilesLimitIsSkippedAndNotLost) {
+  Have("1\n12345\n2\n", "1\n2\n");
+  EXPECT_EQ(VerifyFile("    limits: {record_bytes_max: 4}\n"), CliExit::kOk);
+  EXPECT_THAT(printed_, HasSubstr("bad, skipped  1"));
+  EXPECT_EQ(VerifyFile("    limits: {record_bytes_max: 5}\n"),
+            CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, Not(HasSubstr("skipped")));
+}
+
+TEST_F(VerifyCommandTest, ABadRecordOfNdjsonIsSkippedAndNotLost) {
+  Have("1\n{]\n2\n", "1\n2\n");
+  EXPECT_EQ(VerifyFile("", "ndjson: {}"), CliExit::kOk);
+  EXPECT_THAT(printed_, HasSubstr("bad, skipped  1"));
+}
+
+}  // namespace
+}  // namespace penstock::client
