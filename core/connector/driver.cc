@@ -301,6 +301,8 @@ void Driver::Serve(PauseCall& call) {
       CheckTransition(state_.state, ReaderVerb::kPause, state_.has_reader);
   if (legal.ok()) {
     StopReading();
+    // Also one that waits for room. A later one may wait for it again.
+    queue_.Interrupt();
     state_.state = ConnectorState::kPaused;
     state_.changed = true;
   }

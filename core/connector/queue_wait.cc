@@ -88,7 +88,10 @@ QueueDecision DecideQueue(const QueueTerms& terms, const QueueFacts& facts) {
     decision.kind = Kind::kBegin;
     decision.cause = *cause;
     if (facts.room) return decision;
-    if (facts.interrupted) return NoStepBecause(NoStepReason::kInterrupted);
+    if (facts.interrupted) {
+      return NoStepBecause(facts.paused ? NoStepReason::kPaused
+                                        : NoStepReason::kInterrupted);
+    }
     if (!deadline_over) return WaitUntil(terms.deadline);
     decision.kind = Kind::kNoRoom;
     return decision;

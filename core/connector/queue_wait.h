@@ -28,7 +28,7 @@ struct QueueFacts {
   StagedInput staged;
   // The reader is paused: nothing more comes, what is staged is drained.
   bool paused = false;
-  // Another command wants an answer now.
+  // Another command, which came meanwhile, wants an answer now.
   bool interrupted = false;
   // There is room for a step: in the budget and among those outstanding.
   bool room = true;

@@ -149,34 +149,48 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Room, DecideQueueTest,
-    testing::Values(Case{"IsWaitedForAsForData",
-                         [](Situation& s) {
-                           s.Stage(100, 1);
-                           s.facts.room = false;
-                         },
-                         Kind::kWait},
-                    Case{"IsMissingWhenTheWaitIsOver",
-                         [](Situation& s) {
-                           s.Stage(100, 1);
-                           s.facts.room = false;
-                           DeadlineOver(s);
-                         },
-                         Kind::kNoRoom},
-                    Case{"IsNotMissedWithoutData",
-                         [](Situation& s) {
-                           s.facts.room = false;
-                           DeadlineOver(s);
-                         },
-                         Kind::kNoStep, StopReason::kWaitOver,
-                         NoStepReason::kWaitOver},
-                    Case{"IsNotWaitedForWhenInterrupted",
-                         [](Situation& s) {
-                           s.Stage(100, 1);
-                           s.facts.room = false;
-                           s.facts.interrupted = true;
-                         },
-                         Kind::kNoStep, StopReason::kWaitOver,
-                         NoStepReason::kInterrupted}),
+    testing::Values(
+        Case{"IsWaitedForAsForData",
+             [](Situation& s) {
+               s.Stage(100, 1);
+               s.facts.room = false;
+             },
+             Kind::kWait},
+        Case{"IsMissingWhenTheWaitIsOver",
+             [](Situation& s) {
+               s.Stage(100, 1);
+               s.facts.room = false;
+               DeadlineOver(s);
+             },
+             Kind::kNoRoom},
+        Case{"IsNotMissedWithoutData",
+             [](Situation& s) {
+               s.facts.room = false;
+               DeadlineOver(s);
+             },
+             Kind::kNoStep, StopReason::kWaitOver, NoStepReason::kWaitOver},
+        Case{"IsNotWaitedForWhenInterrupted",
+             [](Situation& s) {
+               s.Stage(100, 1);
+               s.facts.room = false;
+               s.facts.interrupted = true;
+             },
+             Kind::kNoStep, StopReason::kWaitOver, NoStepReason::kInterrupted},
+        Case{"IsNotWaitedForWhenPauseComes",
+             [](Situation& s) {
+               s.Stage(100, 1);
+               s.facts.room = false;
+               s.facts.paused = true;
+               s.facts.interrupted = true;
+             },
+             Kind::kNoStep, StopReason::kWaitOver, NoStepReason::kPaused},
+        Case{"IsWaitedForToDrainWhatIsPaused",
+             [](Situation& s) {
+               s.Stage(100, 1);
+               s.facts.room = false;
+               s.facts.paused = true;
+             },
+             Kind::kWait}),
     CaseName);
 
 TEST(DecideQueueTest, ComesAgainWhenTheWaitIsOver) {

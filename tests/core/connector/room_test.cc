@@ -84,6 +84,28 @@ TEST_F(RoomTest, RoomIsWaitedForAsForData) {
   EXPECT_EQ(answer->result->amount.records, 2u);
 }
 
+// A sink that stands still must not hold up Pause, nor Pause the Queue that the
+// controller has outstanding.
+TEST_F(RoomTest, PauseEndsTheWaitForRoom) {
+  Append(20);
+  Start();
+  for (Step step = 0; step < 4; ++step) harness_.MustQueue(step);
+  const Answer<QueueReply> answer =
+      harness_.Queue(Request(4, absl::Seconds(100)));
+  ASSERT_FALSE(answer.came());
+  EXPECT_OK(harness_.Pause().status());
+  ASSERT_TRUE(answer.came());
+  ASSERT_TRUE(answer->no_step.has_value());
+  EXPECT_EQ(answer->no_step->reason, NoStepReason::kPaused);
+  // What is staged is drained once there is room, which is waited for.
+  const Answer<QueueReply> drained =
+      harness_.Queue(Request(4, absl::Seconds(100)));
+  EXPECT_FALSE(drained.came());
+  EXPECT_OK(harness_.Release(4).status());
+  harness_.RunUntilIdle();
+  EXPECT_TRUE(drained.came());
+}
+
 TEST_F(RoomTest, WaitForRoomEndsWithTheWait) {
   Append(20);
   Start();
