@@ -164,6 +164,10 @@ void ConnectorSession::SetUserPaused(bool paused) {
 }
 
 void ConnectorSession::Close(absl::AnyInvocable<void(absl::Status)> done) {
+  // Whatever was in the way, all of it is done.
+  if (IsOpen() && journal_.base_steps() >= now_.made_steps) {
+    progress_.health = std::string(ConditionName(core::Condition::kOk));
+  }
   EndLife();
   state_ = State::kClosed;
   core::CommandHeader header = Header();
@@ -182,11 +186,20 @@ void ConnectorSession::Abandon() {
   if (state_ != State::kFailed) state_ = State::kClosed;
 }
 
-void ConnectorSession::OnError(const absl::Status& status, ScopedTimer& timer,
+void ConnectorSession::OnError(const absl::Status& error, ScopedTimer& timer,
                                TaskScope::Task again) {
-  progress_.last_error = status.ToString();
+  const std::optional<absl::Status> cause = core::CauseOf(error);
+  const absl::Status& status = cause.has_value() ? *cause : error;
+  progress_.last_error = core::ErrorText(status);
   host_.OnProgress(*this);
-  switch (Judge(status)) {
+  if (!IsOpen()) ShowTrouble(status);
+  Verdict verdict = Judge(status);
+  // What failed of it is over, whether or not it would go well now.
+  if (cause.has_value() &&
+      (verdict == Verdict::kAskAgain || verdict == Verdict::kAskLater)) {
+    verdict = Verdict::kReopen;
+  }
+  switch (verdict) {
     case Verdict::kAskAgain:
       return timer.Set(backoff_.Next(), std::move(again));
     case Verdict::kAskLater:
@@ -201,10 +214,15 @@ void ConnectorSession::OnError(const absl::Status& status, ScopedTimer& timer,
   }
 }
 
+void ConnectorSession::ShowTrouble(const absl::Status& status) {
+  progress_.health = absl::StrCat(ConditionName(core::Condition::kDegraded),
+                                  ": ", core::ErrorText(status));
+}
+
 void ConnectorSession::Fail(const absl::Status& status) {
   EndLife();
   state_ = State::kFailed;
-  progress_.last_error = status.ToString();
+  progress_.last_error = core::ErrorText(status);
   host_.OnProgress(*this);
   host_.OnNeedsPerson(
       *this, core::WithContext(
@@ -429,7 +447,7 @@ void ConnectorSession::OnPrepared(
   // The next round asks again.
   if (reply.ok() || Judge(reply.status()) == Verdict::kAskAgain ||
       Judge(reply.status()) == Verdict::kAskLater) {
-    if (!reply.ok()) progress_.last_error = reply.status().ToString();
+    if (!reply.ok()) progress_.last_error = core::ErrorText(reply.status());
     // A round that gave up waiting takes no note of the answer, and while it
     // was awaited none could be planned: whoever wants one must want it again,
     // as does a full journal.

@@ -180,8 +180,12 @@ class ConnectorSession {
   // connector_session.cc: the loop.
   core::CommandHeader Header() const;
   bool IsOpen() const;
-  void OnError(const absl::Status& status, ScopedTimer& timer,
+  // `error` with a cause (core::CauseOf) is judged by that: the connector had
+  // failed of it before it was asked.
+  void OnError(const absl::Status& error, ScopedTimer& timer,
                TaskScope::Task again);
+  // In Progress, until the worker says otherwise.
+  void ShowTrouble(const absl::Status& status);
   void Fail(const absl::Status& status);
   void QueueNext();
   void ReserveNumbers();

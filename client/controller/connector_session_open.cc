@@ -40,9 +40,10 @@ void ConnectorSession::EndLife() {
 
 void ConnectorSession::Recover(const absl::Status& why) {
   LOG(WARNING).With("connector", name()).With("state", StateName(state_))
-      << "reopening: " << why;
-  progress_.last_error = why.ToString();
+      << "reopening: " << core::ErrorText(why);
+  progress_.last_error = core::ErrorText(why);
   ++progress_.recoveries;
+  ShowTrouble(why);
   if (IsConnectorsFault(why) &&
       ++fruitless_recoveries_ > context_.options.recoveries_max) {
     return Fail(why);
@@ -168,6 +169,7 @@ void ConnectorSession::ReplayNext() {
     now_.made_steps = now_.replayed_steps;
     // The worker itself released what it replayed.
     now_.released_steps = now_.made_steps;
+    progress_.released_steps = now_.released_steps;
     state_ = State::kConfirming;
     return SendCommitCheckpoint();
   }
@@ -188,6 +190,7 @@ void ConnectorSession::OnReplayed(absl::StatusOr<core::ReplayReply> reply) {
 
 void ConnectorSession::OnConfirmed() {
   state_ = State::kHeld;
+  progress_.health.clear();
   LookUpStatus();
   AdjustGate();
   if (IsChangingSpec() && IsCleanCut()) host_.WantCheckpoint();

@@ -184,7 +184,8 @@ void ControllerCore::OnLeading(absl::StatusOr<StoredPipeline> pipeline) {
         !core::HasReason(pipeline.status(), Reason::STORAGE_FULL)) {
       return End(pipeline.status());
     }
-    LOG(WARNING) << "taking the next epoch again: " << pipeline.status();
+    LOG(WARNING) << "taking the next epoch again: "
+                 << core::ErrorText(pipeline.status());
     return lead_timer_.Set(store_backoff_.Next(), [this] { Lead(); });
   }
   context_.fence = {.pipeline = context_.options.pipeline,

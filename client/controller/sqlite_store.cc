@@ -178,7 +178,8 @@ void SqliteWorker::Abort() {
 absl::Status SqliteWorker::FinishTransaction(const SqliteHeader& header) {
   const absl::Status status = database_->Execute("COMMIT");
   if (status.ok()) return status;
-  LOG(WARNING).With("path", path_) << "a commit failed: " << status;
+  LOG(WARNING).With("path", path_)
+      << "a commit failed: " << core::ErrorText(status);
   // Whether it took place is found out by reading, through a new connection,
   // which believes nothing that is in this one's memory.
   Abort();

@@ -36,7 +36,7 @@ void StoreCommitter::Try(std::shared_ptr<Attempt> attempt) {
                     return on_error_(std::move(status));
                   }
                   LOG(WARNING).With("pipeline", context_.fence.pipeline)
-                      << "committing again: " << status;
+                      << "committing again: " << core::ErrorText(status);
                   context_.tasks.PostAfter(attempt->backoff.Next(),
                                            [this, attempt] { Try(attempt); });
                 }));

@@ -101,6 +101,7 @@ bool IsConnectorsFault(const absl::Status& status) {
          !core::HasReason(status, Reason::NO_SUCH_CONNECTOR) &&
          !core::HasReason(status, Reason::ALREADY_EXISTS) &&
          !core::HasReason(status, Reason::INSTANCE_MISMATCH) &&
+         !core::HasReason(status, Reason::STORAGE_FULL) &&
          !core::HasReason(status, Reason::WRITER_FENCED);
 }
 

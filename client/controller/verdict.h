@@ -22,7 +22,8 @@ enum class Verdict {
 Verdict Judge(const absl::Status& status);
 
 // Of the reasons to reopen: whether the connector itself is in trouble, rather
-// than having vanished with its worker or to another writer.
+// than having vanished with its worker or to another writer, or waiting for
+// room on a disk, however long that takes.
 bool IsConnectorsFault(const absl::Status& status);
 
 }  // namespace penstock::client

@@ -19,6 +19,9 @@ namespace {
 
 constexpr absl::string_view kErrorInfoUrl = "penstock/error_info";
 constexpr absl::string_view kRetryDelayUrl = "penstock/retry_delay";
+// Metadata of WithCause.
+constexpr absl::string_view kCause = "cause";
+constexpr absl::string_view kCauseReason = "cause_reason";
 // First byte of an encoded ErrorInfo.
 constexpr char kEncodingVersion = 1;
 
@@ -215,6 +218,15 @@ bool HasReason(const absl::Status& status, Reason reason) {
   return info.has_value() && info->reason == reason;
 }
 
+std::string ErrorText(const absl::Status& status) {
+  if (status.ok()) return "OK";
+  const std::optional<ErrorInfo> info = GetErrorInfo(status);
+  return absl::StrCat(info.has_value()
+                          ? std::string(ReasonName(info->reason))
+                          : absl::StatusCodeToString(status.code()),
+                      ": ", status.message());
+}
+
 absl::Status WithRetryDelay(absl::Status status, absl::Duration delay) {
   if (status.ok()) return status;
   const int64_t ns = std::max<int64_t>(0, absl::ToInt64Nanoseconds(delay));
@@ -230,6 +242,32 @@ std::optional<absl::Duration> GetRetryDelay(const absl::Status& status) {
   const std::string bytes(*payload);
   if (bytes.size() != sizeof(uint64_t)) return std::nullopt;
   return absl::Nanoseconds(static_cast<int64_t>(LoadLe64(bytes.data())));
+}
+
+absl::Status WithCause(const absl::Status& error, const absl::Status& cause) {
+  std::optional<ErrorInfo> info = GetErrorInfo(error);
+  const std::optional<ErrorInfo> cause_info = GetErrorInfo(cause);
+  CHECK(info.has_value() && cause_info.has_value());
+  info->metadata.insert_or_assign(std::string(kCause),
+                                  std::string(cause.message()));
+  info->metadata.insert_or_assign(std::string(kCauseReason),
+                                  std::string(ReasonName(cause_info->reason)));
+  return WithErrorInfo(
+      WithContext(error, absl::StrCat("it follows from ", ErrorText(cause))),
+      *info);
+}
+
+std::optional<absl::Status> CauseOf(const absl::Status& status) {
+  const std::optional<ErrorInfo> info = GetErrorInfo(status);
+  if (!info.has_value()) return std::nullopt;
+  const auto text = info->metadata.find(std::string(kCause));
+  const auto name = info->metadata.find(std::string(kCauseReason));
+  if (text == info->metadata.end() || name == info->metadata.end()) {
+    return std::nullopt;
+  }
+  const std::optional<Reason> reason = ParseReason(name->second);
+  if (!reason.has_value()) return std::nullopt;
+  return MakeError(*reason, text->second);
 }
 
 absl::Status WithContext(const absl::Status& status,

@@ -113,11 +113,22 @@ absl::Status WithErrorInfo(absl::Status status, const ErrorInfo& info);
 // nullopt: OK, or not made here, or the payload does not decode.
 std::optional<ErrorInfo> GetErrorInfo(const absl::Status& status);
 bool HasReason(const absl::Status& status, Reason reason);
+// For people: "REASON: message" (the code's name if there is no reason), "OK".
+// Unlike ToString it prints no payload's bytes.
+std::string ErrorText(const absl::Status& status);
 
 // How long the caller should wait before it asks again. OK statuses are
 // returned unchanged. Negative delays count as zero.
 absl::Status WithRetryDelay(absl::Status status, absl::Duration delay);
 std::optional<absl::Duration> GetRetryDelay(const absl::Status& status);
+
+// Says what `error` follows from, for one whose own reason is not the last
+// word: at the end of the message, and as metadata "cause" and "cause_reason".
+// Requires: neither is OK, and both have a reason.
+absl::Status WithCause(const absl::Status& error, const absl::Status& cause);
+// The cause that WithCause gave, as an error of its own without metadata; its
+// text may have been cut on the wire. nullopt: there is none.
+std::optional<absl::Status> CauseOf(const absl::Status& status);
 
 // Appends "; `context`" to the message; keeps code and every payload.
 // OK statuses are returned unchanged.

@@ -201,7 +201,7 @@ std::vector<Blocker> Checkpointer::BlockersOf(const Pending& pending) const {
            .since = WallOf(lift->since),
            .text = absl::StrCat(
                "the progress of shard ", shard, " is not lifted",
-               lift->status.ok() ? "" : ": " + lift->status.ToString())});
+               lift->status.ok() ? "" : ": " + ErrorText(lift->status))});
     }
     return blockers;
   }

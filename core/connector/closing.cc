@@ -1,6 +1,7 @@
 #include "core/connector/closing.h"
 
 #include "core/base/check.h"
+#include "core/base/error.h"
 #include "core/contract/command.h"
 #include "core/contract/output_target.h"
 
@@ -70,7 +71,7 @@ Work Closer::Advance() {
     } else if (answer.closed.has_value()) {
       target_is_closed_ = true;
       if (!answer.closed->ok()) {
-        state_.health.AddError("close", false, answer.closed->ToString());
+        state_.health.AddError("close", false, ErrorText(*answer.closed));
       }
     } else {
       reader_is_gone_ = true;

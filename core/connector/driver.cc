@@ -58,7 +58,8 @@ Driver::Driver(ConnectorRuntime runtime, OpenRequest request,
       replay_(state_),
       checkpointer_(state_),
       closer_(state_),
-      opened_(std::make_shared<Mailbox<OpenAnswer>>(waker)) {}
+      opened_(std::make_shared<Mailbox<OpenAnswer>>(waker)),
+      skip_log_(5, absl::Seconds(10), state_.clock) {}
 
 Driver::~Driver() {
   strand_->Close();
@@ -282,8 +283,7 @@ void Driver::ServeOrdered() {
 }
 
 void Driver::Serve(ExtendCall& call) {
-  absl::Status legal =
-      CheckTransition(state_.state, ReaderVerb::kExtend, state_.has_reader);
+  absl::Status legal = state_.CheckVerb(ReaderVerb::kExtend);
   if (legal.ok() && state_.draining) {
     legal = MakeError(Reason::SHUTTING_DOWN,
                       "extending a connector: this worker is draining");
@@ -297,8 +297,7 @@ void Driver::Serve(ExtendCall& call) {
 }
 
 void Driver::Serve(PauseCall& call) {
-  absl::Status legal =
-      CheckTransition(state_.state, ReaderVerb::kPause, state_.has_reader);
+  absl::Status legal = state_.CheckVerb(ReaderVerb::kPause);
   if (legal.ok()) {
     StopReading();
     // Also one that waits for room. A later one may wait for it again.
@@ -325,6 +324,7 @@ void Driver::Fail(const absl::Status& cause) {
   }
   const bool was_running = state_.state == ConnectorState::kRunning;
   state_.state = ConnectorState::kFailed;
+  state_.failure = cause;
   state_.changed = true;
   state_.health.SetFatal(cause);
   queue_.Fail(cause);

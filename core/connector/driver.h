@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/mutex.h"
+#include "core/base/rate_limit.h"
 #include "core/base/strand.h"
 #include "core/connector/announcer.h"
 #include "core/connector/checkpointing.h"
@@ -173,6 +174,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   absl::Time alarm_at_ = absl::InfiniteFuture();
   Strand::TimerId alarm_ = Strand::TimerId::kNone;
   uint64_t alarm_number_ = 0;
+  RateLimit skip_log_;
 
   mutable Mutex published_mu_;
   Published published_ ABSL_GUARDED_BY(published_mu_);

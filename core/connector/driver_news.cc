@@ -1,5 +1,6 @@
 // What a driver hears, and what it shows of itself.
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/random.h"
 #include "core/connector/driver.h"
 #include "core/connector/state_machine.h"
@@ -19,13 +20,23 @@
 namespace penstock::core {
 namespace {
 
-std::string Describe(const ParseError& error) {
-  std::string text = absl::StrCat("record ", error.record_number, ", line ",
-                                  error.line, ", byte ", error.byte_offset);
+// Of the bad record in a status's message, which must be short to travel.
+constexpr size_t kTextInStatusMax = 200;
+
+// Place, problem, remedy, and at last the record, of at most `text_bytes_max`
+// bytes (0: without it): the end may be cut off.
+std::string Describe(const ParseError& error, size_t text_bytes_max) {
+  std::string text;
+  if (!error.input.empty()) absl::StrAppend(&text, error.input, ", ");
+  absl::StrAppend(&text, "record ", error.record_number, ", line ", error.line,
+                  ", byte ", error.byte_offset);
   if (error.field.has_value()) absl::StrAppend(&text, ", ", *error.field);
   absl::StrAppend(&text, ": ", error.description);
-  if (!error.invalid_text.empty()) {
-    absl::StrAppend(&text, ": ", error.invalid_text);
+  if (!error.suggestion.empty()) {
+    absl::StrAppend(&text, "; ", error.suggestion);
+  }
+  if (!error.invalid_text.empty() && text_bytes_max > 0) {
+    absl::StrAppend(&text, ": ", CutMiddle(error.invalid_text, text_bytes_max));
   }
   return text;
 }
@@ -134,19 +145,29 @@ void Driver::HearReader() {
 void Driver::HearParseErrors(ReaderNews& news) {
   if (news.parse_errors.empty()) return;
   for (const ParseError& error : news.parse_errors) {
-    state_.health.AddError(error.tag, false, Describe(error));
+    state_.health.AddError(error.tag, false,
+                           Describe(error, HealthLog::kErrorBytes));
   }
   state_.changed = true;
   if (announcer_->observer() != nullptr) {
     announcer_->observer()->OnParseErrors(news.parse_errors);
   }
-  if (state_.request.spec.on_parse_error == BadRecordPolicy::kSkip) return;
+  if (state_.request.spec.on_parse_error == BadRecordPolicy::kSkip) {
+    // Without the data, which a log is no place for.
+    for (const ParseError& error : news.parse_errors) {
+      LOG_EVERY(WARNING, skip_log_).With("connector", state_.request.spec.name)
+          << "skipped a bad record: " << Describe(error, 0);
+    }
+    return;
+  }
   const ParseError& first = news.parse_errors.front();
   const absl::Status bad =
       MakeError(Reason::MALFORMED_FRAME,
-                absl::StrCat("reading records: ", Describe(first),
-                             "; on_parse_error is set to fail"),
+                absl::StrCat("on_parse_error is set to fail, and reading ",
+                             Describe(first, kTextInStatusMax)),
                 {{"tag", first.tag},
+                 {"input", first.input},
+                 {"line", absl::StrCat(first.line)},
                  {"record_number", absl::StrCat(first.record_number)},
                  {"byte_offset", absl::StrCat(first.byte_offset)}});
   AddError("parse", true, bad);
@@ -216,7 +237,7 @@ void Driver::HearAcks() {
 
 void Driver::AddError(absl::string_view tag, bool fatal,
                       const absl::Status& error) {
-  const ErrorEntry entry = state_.health.AddError(tag, fatal, error.ToString());
+  const ErrorEntry entry = state_.health.AddError(tag, fatal, ErrorText(error));
   state_.changed = true;
   if (announcer_->observer() != nullptr) announcer_->observer()->OnError(entry);
 }

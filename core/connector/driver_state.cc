@@ -11,8 +11,14 @@ absl::Status FailedBecause(const absl::Status& cause) {
   if (GetErrorInfo(cause).has_value()) return cause;
   return MakeError(
       Reason::CONNECTOR_FAILED,
-      absl::StrCat("the connector failed: ", cause.ToString(), "; reopen it"),
+      absl::StrCat("the connector failed: ", ErrorText(cause), "; reopen it"),
       {{"cause", std::string(cause.message())}});
+}
+
+absl::Status DriverState::CheckVerb(ReaderVerb verb) const {
+  absl::Status legal = CheckTransition(state, verb, has_reader);
+  if (legal.ok() || failure.ok()) return legal;
+  return WithCause(legal, FailedBecause(failure));
 }
 
 void DriverState::NoteStep(const StepResult& result) {

@@ -70,6 +70,9 @@ struct DriverState {
   // A step was made: its position, and what it means for checkpoints.
   void NoteStep(const StepResult& result);
 
+  // As CheckTransition; of a FAILED connector it also says why (CauseOf).
+  absl::Status CheckVerb(ReaderVerb verb) const;
+
   bool is_exactly_once() const { return level == FtModel::kExactlyOnce; }
   // Whether the reader is gone, or never was.
   bool is_reader_closed() const {
@@ -92,6 +95,8 @@ struct DriverState {
   // This run of the driver may be inside the call that gave a command.
   bool on_callers_thread = false;
   ConnectorState state = ConnectorState::kOpened;
+  // Not OK once FAILED, for good.
+  absl::Status failure;
   // Readers stopped for good: Extend is refused.
   bool draining = false;
 

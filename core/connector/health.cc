@@ -1,6 +1,7 @@
 #include "core/connector/health.h"
 
 #include "core/base/check.h"
+#include "core/base/error.h"
 
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
@@ -68,7 +69,7 @@ void HealthLog::SetFatal(const absl::Status& cause) {
   if (fatal_.has_value()) return;
   fatal_ =
       Trouble{.health = {.condition = Condition::kFatal,
-                         .reason = CutMiddle(cause.ToString(), kErrorBytes)},
+                         .reason = CutMiddle(ErrorText(cause), kErrorBytes)},
               .since = clock_.Now()};
 }
 
@@ -98,7 +99,7 @@ void HealthLog::SetRetry(ShardIndex shard, const absl::Status& error,
   if (is_new) at->second.since = clock_.Now();
   at->second.health = {.condition = Condition::kDegraded,
                        .reason = CutMiddle(absl::StrCat("writing shard ", shard,
-                                                        ": ", error.ToString()),
+                                                        ": ", ErrorText(error)),
                                            kErrorBytes),
                        .next_attempt = next_attempt};
 }

@@ -47,7 +47,7 @@ class HealthLog {
   static constexpr size_t kErrorsPerTag = 100;
   static constexpr size_t kErrorBytes = 8192;
   static constexpr size_t kTagsMax = 32;
-  static constexpr absl::Duration kStallAfter = absl::Seconds(30);
+  static constexpr absl::Duration kStallAfter = absl::Minutes(1);
 
   struct Snapshot {
     ConnectorHealth health;

@@ -45,8 +45,7 @@ void QueueRunner::Ask(QueueCall call) {
         std::move(call.reply),
         QueueReply{.result = *std::move(asked), .no_step = {}});
   }
-  absl::Status legal =
-      CheckTransition(state_.state, ReaderVerb::kQueue, state_.has_reader);
+  absl::Status legal = state_.CheckVerb(ReaderVerb::kQueue);
   if (!legal.ok()) return state_.Answer(std::move(call.reply), legal);
   absl::Status room = state_.ledger.CheckRoom();
   if (!room.ok())

@@ -65,8 +65,7 @@ void ReplayRunner::Ask(ReplayCall call) {
   auto asked = state_.ledger.AskReplay(step, call.request.previous_steps);
   if (!asked.ok()) return state_.Answer(std::move(call.reply), asked.status());
   if (asked->has_value()) return state_.Answer(std::move(call.reply), **asked);
-  absl::Status legal =
-      CheckTransition(state_.state, ReaderVerb::kReplay, state_.has_reader);
+  absl::Status legal = state_.CheckVerb(ReaderVerb::kReplay);
   if (!legal.ok()) return state_.Answer(std::move(call.reply), legal);
   absl::Status valid = CheckRequest(call.request);
   if (!valid.ok()) return state_.Answer(std::move(call.reply), valid);

@@ -12,6 +12,9 @@ namespace penstock::core {
 struct ParseError {
   // Short, snake_case, of a small fixed set per format: a metric label.
   std::string tag;
+  // What it was read from, for people: a file's path. Filled in by the source;
+  // empty where unknown.
+  std::string input;
   std::string description;
   // 1-based, good and bad records counted; 0 where unknown.
   uint64_t record_number = 0;

@@ -199,6 +199,7 @@ v1::ParseErrorSample ToProto(const core::ParseError& error) {
   }
   to.set_text(ToUtf8(error.invalid_text, kSampleTextBytesMax));
   to.set_suggestion(ToUtf8(error.suggestion, kTextBytesMax));
+  to.set_input(ToUtf8(error.input, kTextBytesMax));
   return to;
 }
 
@@ -326,6 +327,7 @@ core::ParseError FromProto(const v1::ParseErrorSample& sample) {
   if (sample.has_field()) to.field = sample.field();
   to.invalid_text = sample.text();
   to.suggestion = sample.suggestion();
+  to.input = sample.input();
   return to;
 }
 

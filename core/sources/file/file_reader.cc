@@ -347,6 +347,7 @@ absl::StatusOr<FilePosition> FileReader::Work::CheckStep(
 
 ParseResult FileReader::Work::Parse(const Fragment& fragment) {
   ParseResult result = parser_->Parse(fragment);
+  for (ParseError& error : result.errors) error.input = base_.path;
   staged_.offset = fragments_.position();
   staged_.records += result.records;
   staged_.lines += result.lines;

@@ -253,6 +253,67 @@ TEST_F(ControllerRecoveryTest, AWorkerThatRestartsForEverDoesNotEndIt) {
   ExpectExactlyOnce();
 }
 
+// Every step was journaled when the controller died, so the next one releases
+// nothing: the worker itself does, with the replay.
+TEST_F(ControllerRecoveryTest, WhatWasReplayedIsShownAsReleased) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  AddConnector(10);
+  bool crashed = false;
+  hook_ = [&](FaultPoint at, const std::string&) {
+    if (at != FaultPoint::kBeforePrepare || crashed) return;
+    crashed = true;
+    Crash();
+  };
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return controller_ == nullptr; }));
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_GT(Progress().made_steps, 0u);
+  EXPECT_EQ(Progress().released_steps, Progress().made_steps);
+}
+
+// It had failed before it was asked, which must make no difference.
+TEST_F(ControllerRecoveryTest, AFailedConnectorIsJudgedByWhatItFailedOf) {
+  AddConnector(10);
+  worker_.FailNext(
+      ControlVerb::kQueue, 1,
+      core::WithCause(MakeError(Reason::ILLEGAL_TRANSITION, "not in FAILED"),
+                      MakeError(Reason::MALFORMED_FRAME, "line 3 is bad")));
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::MALFORMED_FRAME));
+  EXPECT_THAT(std::string(end_->message()), HasSubstr("line 3 is bad"));
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+}
+
+TEST_F(ControllerRecoveryTest, NothingOfAFailedConnectorIsWaitedFor) {
+  AddConnector(10);
+  worker_.FailNext(
+      ControlVerb::kQueue, 1,
+      core::WithCause(MakeError(Reason::ILLEGAL_TRANSITION, "not in FAILED"),
+                      MakeError(Reason::UNAVAILABLE, "the broker was away")));
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+  ExpectExactlyOnce();
+}
+
+TEST_F(ControllerRecoveryTest, AFullDiskIsWaitedForAndShown) {
+  options_.recoveries_max = 5;
+  AddConnector(10);
+  worker_.FailNext(ControlVerb::kOpen, 50,
+                   MakeError(Reason::STORAGE_FULL, "no room for the claim"));
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kOpen) == 40; }));
+  EXPECT_EQ(Progress().health, "DEGRADED: STORAGE_FULL: no room for the claim");
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(Progress().health, "OK");
+  ExpectExactlyOnce();
+}
+
 // Reasons that a person must decide on end the controller.
 class ControllerNeedsPersonTest : public ControllerTest,
                                   public ::testing::WithParamInterface<Reason> {

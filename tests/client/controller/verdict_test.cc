@@ -53,6 +53,7 @@ TEST(VerdictTest, AVanishedInstanceIsNotTheConnectorsFault) {
   EXPECT_FALSE(fault(Reason::NO_SUCH_CONNECTOR));
   EXPECT_FALSE(fault(Reason::WRITER_FENCED));
   EXPECT_FALSE(fault(Reason::UNAVAILABLE));
+  EXPECT_FALSE(fault(Reason::STORAGE_FULL));
   EXPECT_TRUE(fault(Reason::CONNECTOR_FAILED));
   EXPECT_TRUE(fault(Reason::INTERNAL));
   EXPECT_TRUE(IsConnectorsFault(absl::UnknownError("x")));

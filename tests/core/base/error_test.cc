@@ -190,5 +190,36 @@ TEST(AppendErrorTest, SaysHowMuchWasWritten) {
   EXPECT_EQ(GetErrorInfo(status)->metadata.at("written"), "3");
 }
 
+TEST(ErrorTextTest, NamesTheReasonAndNoPayload) {
+  EXPECT_EQ(
+      ErrorText(MakeError(Reason::STORAGE_FULL, "append to /a", {{"k", "v"}})),
+      "STORAGE_FULL: append to /a");
+  EXPECT_EQ(ErrorText(absl::UnknownError("a surprise")), "UNKNOWN: a surprise");
+  EXPECT_EQ(ErrorText(absl::OkStatus()), "OK");
+}
+
+TEST(CauseTest, ComesBackAsAnErrorOfItsOwn) {
+  const absl::Status error =
+      WithCause(MakeError(Reason::ILLEGAL_TRANSITION, "no Queue in FAILED",
+                          {{"state", "FAILED"}}),
+                MakeError(Reason::MALFORMED_FRAME, "line 3 is no JSON"));
+  EXPECT_THAT(error, HasReason(Reason::ILLEGAL_TRANSITION));
+  EXPECT_EQ(GetErrorInfo(error)->metadata.at("state"), "FAILED");
+  EXPECT_THAT(std::string(error.message()),
+              AllOf(HasSubstr("no Queue in FAILED"),
+                    HasSubstr("MALFORMED_FRAME: line 3 is no JSON")));
+  const std::optional<absl::Status> cause = CauseOf(error);
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_EQ(*cause, MakeError(Reason::MALFORMED_FRAME, "line 3 is no JSON"));
+}
+
+TEST(CauseTest, MostErrorsHaveNone) {
+  EXPECT_EQ(CauseOf(MakeError(Reason::INTERNAL, "a")), std::nullopt);
+  EXPECT_EQ(CauseOf(absl::OkStatus()), std::nullopt);
+  EXPECT_EQ(CauseOf(MakeError(Reason::INTERNAL, "a",
+                              {{"cause", "b"}, {"cause_reason", "no such"}})),
+            std::nullopt);
+}
+
 }  // namespace
 }  // namespace penstock::core

@@ -1,5 +1,9 @@
 // What ends a connector, and what lives on.
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/connector/health.h"
 #include "tests/core/connector/harness.h"
+#include "tests/support/recording_log_sink.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +27,8 @@ ParseError BadRecord() {
   error.record_number = 7;
   error.line = 9;
   error.byte_offset = 123;
+  error.input = "/in.ndjson";
+  error.suggestion = "put a comma there";
   error.invalid_text = "{\"a\" 1}";
   return error;
 }
@@ -258,7 +264,9 @@ TEST_F(FailureTest, BadRecordsAreCountedAndSampled) {
   EXPECT_EQ(status.state, ConnectorState::kRunning);
   ASSERT_THAT(status.errors, SizeIs(2));
   EXPECT_EQ(status.errors[0].tag, "invalid_json");
-  EXPECT_THAT(status.errors[0].text, HasSubstr("record 7, line 9, byte 123"));
+  EXPECT_THAT(status.errors[0].text,
+              HasSubstr("/in.ndjson, record 7, line 9, byte 123"));
+  EXPECT_THAT(status.errors[0].text, HasSubstr("put a comma there"));
 }
 
 TEST_F(FailureTest, FloodOfBadRecordsIsCountedWholeAndSampled) {
@@ -272,6 +280,15 @@ TEST_F(FailureTest, FloodOfBadRecordsIsCountedWholeAndSampled) {
   EXPECT_LE(harness_.Status().errors.size(), 100u);
 }
 
+TEST_F(FailureTest, BadRecordsThatAreSkippedAreLoggedAFewTimes) {
+  const auto log = std::make_shared<RecordingLogSink>();
+  const ScopedLogSink scope(log);
+  Start();
+  harness_.source.ReportParseErrors(std::vector<ParseError>(50, BadRecord()));
+  harness_.RunUntilIdle();
+  EXPECT_THAT(log->records(), SizeIs(5));
+}
+
 TEST_F(FailureTest, BadRecordEndsTheConnectorIfThePolicySaysSo) {
   harness_.request.spec.on_parse_error = BadRecordPolicy::kFail;
   Start();
@@ -281,6 +298,34 @@ TEST_F(FailureTest, BadRecordEndsTheConnectorIfThePolicySaysSo) {
   EXPECT_THAT(queue.status(), HasReason(Reason::MALFORMED_FRAME));
   EXPECT_THAT(std::string(queue.status().message()), HasSubstr("record 7"));
   EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+}
+
+TEST_F(FailureTest, BadRecordsPlaceAndRemedyComeBeforeItsText) {
+  harness_.request.spec.on_parse_error = BadRecordPolicy::kFail;
+  Start();
+  const Answer<QueueReply> queue = WaitForStep(0);
+  ParseError error = BadRecord();
+  error.invalid_text = std::string(4096, 'x');
+  harness_.source.ReportParseErrors({error});
+  harness_.RunUntilIdle();
+  // The wire cuts a message at 1,000 bytes.
+  const std::string text(queue.status().message());
+  EXPECT_LT(text.size(), 500u);
+  EXPECT_LT(text.find("line 9, byte 123"), text.find("put a comma there"));
+  EXPECT_LT(text.find("put a comma there"), text.find("xxx"));
+}
+
+TEST_F(FailureTest, WhoAsksAfterTheFailureLearnsItsCause) {
+  harness_.request.spec.on_parse_error = BadRecordPolicy::kFail;
+  Start();
+  harness_.source.ReportParseErrors({BadRecord()});
+  harness_.RunUntilIdle();
+  const absl::Status refused = harness_.QueueStep(0).status();
+  EXPECT_THAT(refused, HasReason(Reason::ILLEGAL_TRANSITION));
+  const std::optional<absl::Status> cause = CauseOf(refused);
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_THAT(*cause, HasReason(Reason::MALFORMED_FRAME));
+  EXPECT_THAT(std::string(cause->message()), HasSubstr("/in.ndjson"));
 }
 
 TEST_F(FailureTest, SourceThatMiscountsIsFoundOut) {
@@ -320,7 +365,7 @@ TEST_F(FailureTest, StepsThatAreNotReleasedStall) {
   MakeStep(0);
   harness_.Status();
   const int before = harness_.events->changes;
-  harness_.Advance(absl::Seconds(31));
+  harness_.Advance(HealthLog::kStallAfter + absl::Seconds(1));
   EXPECT_EQ(harness_.Status().health.condition, Condition::kStalled);
   EXPECT_GT(harness_.events->changes, before);
   EXPECT_OK(harness_.Release(1).status());
@@ -330,7 +375,7 @@ TEST_F(FailureTest, StepsThatAreNotReleasedStall) {
 TEST_F(FailureTest, RecordsThatNobodyQueuesStall) {
   Start();
   harness_.source.AppendNumbered("k", 10);
-  harness_.Advance(absl::Seconds(31));
+  harness_.Advance(HealthLog::kStallAfter + absl::Seconds(1));
   EXPECT_EQ(harness_.Status().health.condition, Condition::kStalled);
 }
 

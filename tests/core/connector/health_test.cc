@@ -109,11 +109,11 @@ TEST(HealthLogTest, ProgressPutsAStallOff) {
   FakeClock clock;
   HealthLog health(clock);
   health.SetPending("work");
-  clock.Advance(absl::Seconds(20));
+  clock.Advance(HealthLog::kStallAfter * 2 / 3);
   health.Progress();
-  clock.Advance(absl::Seconds(20));
+  clock.Advance(HealthLog::kStallAfter * 2 / 3);
   EXPECT_EQ(health.snapshot().health.condition, Condition::kOk);
-  clock.Advance(absl::Seconds(20));
+  clock.Advance(HealthLog::kStallAfter * 2 / 3);
   EXPECT_EQ(health.snapshot().health.condition, Condition::kStalled);
   health.Progress();
   EXPECT_EQ(health.snapshot().health.condition, Condition::kOk);

@@ -292,6 +292,7 @@ TEST(ParseErrorTest, ComesBack) {
   error.field = "user.id";
   error.invalid_text = "{";
   error.suggestion = "close it";
+  error.input = "/in.ndjson";
   const core::ParseError back = FromProto(ToProto(error));
   EXPECT_EQ(back.tag, error.tag);
   EXPECT_EQ(back.description, error.description);
@@ -301,6 +302,7 @@ TEST(ParseErrorTest, ComesBack) {
   EXPECT_EQ(back.field, error.field);
   EXPECT_EQ(back.invalid_text, error.invalid_text);
   EXPECT_EQ(back.suggestion, error.suggestion);
+  EXPECT_EQ(back.input, error.input);
 }
 
 TEST(ParseErrorTest, BytesThatAreNoUtf8AreReplaced) {

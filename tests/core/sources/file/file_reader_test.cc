@@ -194,6 +194,7 @@ TEST_F(FileReaderTest, ErrorsHaveTheirPlaceInTheFileAlsoAfterASeek) {
   EXPECT_EQ(errors[0].record_number, 3u);
   EXPECT_EQ(errors[0].line, 4u);
   EXPECT_EQ(errors[0].byte_offset, 7u);
+  EXPECT_EQ(errors[0].input, kPath);
   EXPECT_EQ(errors[1].record_number, 4u);
   EXPECT_EQ(errors[1].line, 5u);
   EXPECT_EQ(errors[1].byte_offset, 9u);
