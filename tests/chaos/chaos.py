@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Kills worker and controller at random moments; proves exactly-once.
+"""Kills worker and controller at random moments; proves the delivery level.
 
 Each round: a fresh pipeline over one large file, one to three SIGKILLs while
 output is being committed, then the run goes on to its end and is verified by
-`penstock verify` and by an independent count and hash. Then: processes that are
-stopped, replaced and woken.
+`penstock verify` and by an independent count. In rounds at exactly_once every
+record must be there once, in rounds at at_least_once none may be lost, and what
+is doubled is counted. Then: processes that are stopped, replaced and woken.
 
-  PENSTOCK_CHAOS_ROUNDS   rounds (25)
-  PENSTOCK_CHAOS_RECORDS  records of the file (2,000,000)
+  PENSTOCK_CHAOS_FULL=1   25 rounds of each level over 2,000,000 records
+  PENSTOCK_CHAOS_ROUNDS   rounds of each level (10 and 5)
+  PENSTOCK_CHAOS_RECORDS  records of the file (400,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
 """
 import argparse
@@ -21,22 +23,27 @@ import time
 
 import harness
 
-# Some 400 steps instead of 14, so that kills meet many commits, and the run is
+# Hundreds of steps instead of 5, so that kills meet many commits, and the run is
 # not over before they come.
-LIMITS = {"step_bytes": "256KiB", "step_bytes_max": "512KiB"}
+LIMITS = {"block_bytes": "128KiB", "step_bytes": "64KiB",
+          "step_bytes_max": "128KiB", "chunk_bytes_max": "32KiB"}
+EXACTLY_ONCE, AT_LEAST_ONCE = "exactly_once", "at_least_once"
 KINDS = ("worker", "controller", "both", "local worker", "local both")
 
 
 class Site:
     """One fresh pipeline with the processes that drive it."""
 
-    def __init__(self, programs, directory, source, local):
+    def __init__(self, programs, directory, source, local,
+                 level=EXACTLY_ONCE):
         self.programs = programs
+        self.level = level
         self.directory = harness.fresh(directory)
         self.out = os.path.join(directory, "out")
         self.socket = None if local else os.path.join(directory, "w.sock")
         self.pipeline = harness.write_pipeline(
-            directory, source, socket=self.socket, limits=LIMITS)
+            directory, source.path, socket=self.socket, limits=LIMITS,
+            level=level)
         self.worker = self.run = None
         if not local:
             self.start_worker()
@@ -57,11 +64,28 @@ class Site:
             f"{size} committed bytes", lambda: self.committed() >= size,
             alive=[self.run])
 
-    def finish(self, source_print):
+    def finish(self, source):
+        """Returns how many records are doubled."""
         harness.wait_for_end(self.run, 0)
-        harness.verify(self.programs, self.pipeline, source_print)
+        doubled = 0
+        if self.level == AT_LEAST_ONCE:
+            doubled = harness.verify_at_least_once(
+                self.programs, self.pipeline, source.counts())
+        else:
+            harness.verify(self.programs, self.pipeline, source.print)
         if self.worker is not None:
             harness.kill(self.worker)
+        return doubled
+
+
+class Source:
+    def __init__(self, path, records, seed):
+        self.path = path
+        harness.make_records(path, records, seed)
+        self.print = harness.fingerprint_of_file(path)
+
+    def counts(self):
+        return collections.Counter(harness.lines_of(self.path))
 
 
 def strike(site, kind):
@@ -82,13 +106,14 @@ def strike(site, kind):
         site.start_run()
 
 
-def play_round(programs, directory, source, source_print, rng, kind):
-    site = Site(programs, directory, source, kind.startswith("local"))
+def play_round(programs, directory, source, rng, kind, level):
+    """Returns the shares at which it was killed, and how much is doubled."""
+    site = Site(programs, directory, source, kind.startswith("local"), level)
     moments = sorted(rng.uniform(0.02, 0.85)
                      for _ in range(rng.choice((1, 1, 2, 3))))
     seen = []
     for moment in moments:
-        site.wait_for(int(moment * source_print.bytes))
+        site.wait_for(int(moment * source.print.bytes))
         # Anywhere between two commits, not only just behind one.
         time.sleep(rng.uniform(0, 0.03))
         done = site.committed()
@@ -96,11 +121,11 @@ def play_round(programs, directory, source, source_print, rng, kind):
             raise harness.Failure("the run ended before it could be killed")
         strike(site, kind)
         # What was committed at the kill: the end must not have come before.
-        seen.append(done / source_print.bytes)
+        seen.append(done / source.print.bytes)
     if min(seen) >= 1:
         raise harness.Failure("every kill came after the last commit")
-    site.finish(source_print)
-    return [share for share in seen if share < 1]
+    doubled = site.finish(source)
+    return [share for share in seen if share < 1], doubled
 
 
 def stop_between_transactions(process, directory):
@@ -127,42 +152,42 @@ def stop_between_transactions(process, directory):
         store.close()
 
 
-def stopped_worker(programs, directory, source, source_print):
+def stopped_worker(programs, directory, source):
     """A worker sleeps, another takes its place; woken, it harms nothing."""
     site = Site(programs, directory, source, local=False)
-    site.wait_for(source_print.bytes // 4)
+    site.wait_for(source.print.bytes // 4)
     sleeper = site.worker
     harness.stop(sleeper)
     harness.kill(site.run)
     before = site.committed()
-    if before >= source_print.bytes:
+    if before >= source.print.bytes:
         raise harness.Failure("the worker was stopped too late")
     # Another host has another state directory.
     site.worker = programs.start_worker(
         site.socket, os.path.join(directory, "worker2"))
     site.start_run()
-    site.wait_for((before + source_print.bytes) // 2)
+    site.wait_for((before + source.print.bytes) // 2)
     sleeper.send_signal(signal.SIGCONT)
-    site.finish(source_print)
+    site.finish(source)
     # Everything it does after waking up must leave the output as it is.
     time.sleep(2)
-    harness.verify(programs, site.pipeline, source_print)
+    harness.verify(programs, site.pipeline, source.print)
     if sleeper.poll() is not None:
         raise harness.Failure(f"the woken worker died: {sleeper.returncode}")
     harness.kill(sleeper)
 
 
-def stopped_controller(programs, directory, source, source_print):
+def stopped_controller(programs, directory, source):
     """A controller sleeps, a second one overtakes it; woken, it ends with 5."""
     site = Site(programs, directory, source, local=False)
-    site.wait_for(source_print.bytes // 4)
+    site.wait_for(source.print.bytes // 4)
     sleeper = site.run
     stop_between_transactions(sleeper, site.directory)
-    if site.committed() >= source_print.bytes:
+    if site.committed() >= source.print.bytes:
         raise harness.Failure("the controller was stopped too late")
     site.start_run()
     harness.wait_for_end(site.run, 0)
-    harness.verify(programs, site.pipeline, source_print)
+    harness.verify(programs, site.pipeline, source.print)
     before = harness.snapshot(site.out)
     store = store_content(site.directory)
     sleeper.send_signal(signal.SIGCONT)
@@ -174,18 +199,18 @@ def stopped_controller(programs, directory, source, source_print):
     harness.kill(site.worker)
 
 
-def overtaken_midway(programs, directory, source, source_print):
+def overtaken_midway(programs, directory, source):
     """As above, but it wakes while the second one is at work."""
     site = Site(programs, directory, source, local=False)
-    site.wait_for(source_print.bytes // 5)
+    site.wait_for(source.print.bytes // 5)
     sleeper = site.run
     stop_between_transactions(sleeper, site.directory)
     before = site.committed()
     site.start_run()
-    site.wait_for((before + source_print.bytes) // 2)
+    site.wait_for((before + source.print.bytes) // 2)
     sleeper.send_signal(signal.SIGCONT)
     harness.wait_for_end(sleeper, 5)
-    site.finish(source_print)
+    site.finish(source)
 
 
 def store_content(directory):
@@ -203,33 +228,47 @@ def main():
     parser.add_argument("--bin", default=harness.default_bin())
     arguments = parser.parse_args()
     environment = os.environ.get
-    rounds = int(environment("PENSTOCK_CHAOS_ROUNDS", "25"))
-    records = int(environment("PENSTOCK_CHAOS_RECORDS", "2000000"))
+    rounds = {EXACTLY_ONCE: 25 if harness.FULL else 10,
+              AT_LEAST_ONCE: 25 if harness.FULL else 5}
+    if environment("PENSTOCK_CHAOS_ROUNDS"):
+        rounds = dict.fromkeys(rounds, int(environment("PENSTOCK_CHAOS_ROUNDS")))
+    records = int(environment("PENSTOCK_CHAOS_RECORDS",
+                              "2000000" if harness.FULL else "400000"))
     seed = int(environment("PENSTOCK_CHAOS_SEED", str(time.time_ns() % 10**9)))
-    print(f"chaos: seed {seed}, {rounds} rounds, {records} records",
+    print(f"chaos: seed {seed}, rounds {rounds}, {records} records",
           flush=True)
+
+    def play_rounds(programs, site, source, rng, level):
+        kills = collections.Counter()
+        doubled = 0
+        for number in range(rounds[level]):
+            kind = KINDS[number % len(KINDS)]
+            started = time.monotonic()
+            shares, found = play_round(programs, site, source, rng, kind,
+                                       level)
+            kills[kind] += len(shares)
+            doubled += found
+            print(f"round {number + 1:2}: {kind} killed at "
+                  f"{', '.join(f'{share:.0%}' for share in shares)}; {level}, "
+                  f"{found} doubled; {time.monotonic() - started:.1f} s",
+                  flush=True)
+        print(f"chaos: {source.print} {level} in each of {rounds[level]} "
+              f"rounds, {doubled} doubled; {sum(kills.values())} strikes: "
+              f"{dict(kills)}", flush=True)
+        # Kills that never catch a step between commit and checkpoint would
+        # prove nothing.
+        if level == AT_LEAST_ONCE and rounds[level] >= 5 and doubled == 0:
+            raise harness.Failure("no kill was followed by a repetition")
 
     def test(programs, directory):
         rng = random.Random(seed)
-        source = os.path.join(directory, "in.ndjson")
-        harness.make_records(source, records, seed)
-        source_print = harness.fingerprint_of_file(source)
+        source = Source(os.path.join(directory, "in.ndjson"), records, seed)
         site = os.path.join(directory, "s")
-        kills = collections.Counter()
-        for number in range(rounds):
-            kind = KINDS[number % len(KINDS)]
-            started = time.monotonic()
-            shares = play_round(programs, site, source, source_print, rng,
-                                kind)
-            kills[kind] += len(shares)
-            print(f"round {number + 1:2}: {kind} killed at "
-                  f"{', '.join(f'{share:.0%}' for share in shares)}; exactly "
-                  f"once; {time.monotonic() - started:.1f} s", flush=True)
+        for level in (EXACTLY_ONCE, AT_LEAST_ONCE):
+            play_rounds(programs, site, source, rng, level)
         for scene in (stopped_worker, stopped_controller, overtaken_midway):
-            scene(programs, site, source, source_print)
+            scene(programs, site, source)
             print(f"{scene.__name__}: no harm done", flush=True)
-        print(f"chaos: {source_print} exactly once in each of {rounds} "
-              f"rounds; {sum(kills.values())} strikes: {dict(kills)}")
 
     return harness.main("chaos", test, arguments.bin)
 

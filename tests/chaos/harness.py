@@ -4,6 +4,7 @@ Nothing here knows the code under test: committed bytes are read from the
 published format of the file sink (core/sinks/file/README.md), and records are
 counted and compared by Python alone, beside `penstock verify`.
 """
+import collections
 import contextlib
 import ctypes
 import json
@@ -20,6 +21,8 @@ import time
 SHARDS = 4
 # Nothing that a test waits for may take longer (seconds).
 WAIT_MAX = float(os.environ.get("PENSTOCK_CHAOS_WAIT_S", "120"))
+# Whether to run the whole proof, not only what fits into CI.
+FULL = os.environ.get("PENSTOCK_CHAOS_FULL", "") not in ("", "0")
 
 
 class Failure(Exception):
@@ -51,21 +54,35 @@ def make_records(path, count, seed):
 
 
 def write_pipeline(directory, source, *, name="chaos", socket=None,
-                   checkpoint="200ms", shards=SHARDS, key="key", limits=None):
-    """Writes a pipeline file; its output goes to `directory`/out."""
+                   checkpoint="200ms", shards=SHARDS, key="key", limits=None,
+                   level=None, on_parse_error=None, beside=None):
+    """Writes a pipeline file; its output goes to `directory`/out.
+
+    `beside`: the source of a second connector, whose output goes to
+    `directory`/beside.
+    """
     path = os.path.join(directory, "pipeline.yaml")
     lines = [f"name: {name}", f"store: sqlite:{directory}/state.db",
              f"checkpoint_interval: {checkpoint}"]
+    if level:
+        lines.append(f"level: {level}")
     if socket:
         lines.append(f"workers: [{{address: 'unix:{socket}'}}]")
-    lines += ["connectors:", "  - name: orders",
-              f"    source: {{file: {{path: '{source}'}}}}",
-              f"    format: {{ndjson: {{key: {key}}}}}",
-              f"    sink: {{file: {{path: '{directory}/out'}}}}",
-              f"    shards: {shards}"]
-    if limits:
-        lines.append("    limits: {" + ", ".join(
-            f"{field}: {value}" for field, value in limits.items()) + "}")
+    lines.append("connectors:")
+    connectors = [("orders", source, "out")]
+    if beside:
+        connectors.append(("beside", beside, "beside"))
+    for connector, read, written in connectors:
+        lines += [f"  - name: {connector}",
+                  f"    source: {{file: {{path: '{read}'}}}}",
+                  f"    format: {{ndjson: {{key: {key}}}}}",
+                  f"    sink: {{file: {{path: '{directory}/{written}'}}}}",
+                  f"    shards: {shards}"]
+        if on_parse_error:
+            lines.append(f"    on_parse_error: {on_parse_error}")
+        if limits:
+            lines.append("    limits: {" + ", ".join(
+                f"{field}: {value}" for field, value in limits.items()) + "}")
     with open(path, "w", encoding="utf-8") as out:
         out.write("\n".join(lines) + "\n")
     return path
@@ -186,15 +203,21 @@ class Fingerprint:
         return f"{self.count} records, {self.bytes} bytes"
 
 
+def lines_of(path):
+    """Each line with a line end, which the last one may lack in the file."""
+    with open(path, "rb", buffering=1 << 20) as lines:
+        for line in lines:
+            yield line if line.endswith(b"\n") else line + b"\n"
+
+
 def fingerprint_of_file(path):
     result = Fingerprint()
-    with open(path, "rb", buffering=1 << 20) as lines:
-        result.add(lines)
+    result.add(lines_of(path))
     return result
 
 
-def fingerprint_of_output(directory):
-    result = Fingerprint()
+def committed_lines(directory):
+    """For each committed data file, in no order: its lines."""
     for name, size in committed(directory).items():
         try:
             with open(os.path.join(directory, name), "rb") as data:
@@ -205,7 +228,13 @@ def fingerprint_of_output(directory):
             raise Failure(f"{name} holds {len(held)} of {size} bytes")
         if held and not held.endswith(b"\n"):
             raise Failure(f"{name} is committed up to the middle of a record")
-        result.add(held.splitlines(keepends=True))
+        yield held.splitlines(keepends=True)
+
+
+def fingerprint_of_output(directory):
+    result = Fingerprint()
+    for lines in committed_lines(directory):
+        result.add(lines)
     return result
 
 
@@ -222,15 +251,16 @@ class Programs:
     def __init__(self, directory, log):
         self.penstock = os.path.join(directory, "penstock")
         self.worker = os.path.join(directory, "penstock-worker")
-        for program in (self.penstock, self.worker):
+        self.by_hand = os.path.join(directory, "penstock_by_hand")
+        for program in (self.penstock, self.worker, self.by_hand):
             if not os.access(program, os.X_OK):
                 raise SystemExit(f"no program {program}: build it, or --bin")
         self._log = log
         self._started = []
 
-    def _start(self, arguments, **options):
+    def _start(self, arguments, stdin=subprocess.DEVNULL, **options):
         process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stderr=self._log,
+            arguments, stdin=stdin, stderr=self._log,
             preexec_fn=_die_with_parent, **options)
         self._started.append(process)
         return process
@@ -247,6 +277,15 @@ class Programs:
         return self._start(
             [self.penstock, "run", pipeline, "--output", "json", *more],
             stdout=output or self._log)
+
+    def start_watch(self, target, output, *more):
+        return self._start([self.penstock, "watch", "--worker", target, *more],
+                           stdout=output)
+
+    def start_by_hand(self, target, pipeline):
+        """A controller that takes commands (by_hand.cc)."""
+        return self._start([self.by_hand, target, pipeline],
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def call(self, *arguments):
         return subprocess.run(
@@ -324,21 +363,72 @@ def wait_for_end(process, *codes, timeout=None):
     return code
 
 
+class Hand:
+    """A controller by hand: says commands to a worker, hears the answers."""
+
+    def __init__(self, programs, socket, pipeline):
+        self._process = programs.start_by_hand(f"unix:{socket}", pipeline)
+
+    def say(self, *words):
+        """The answer, a dictionary; its "error" is OK if all is well."""
+        self._process.stdin.write((" ".join(map(str, words)) + "\n").encode())
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise Failure(f"no answer to {words}")
+        return json.loads(line)
+
+    def do(self, *words):
+        answer = self.say(*words)
+        if answer["error"] != "OK":
+            raise Failure(f"{words}: {answer}")
+        return answer
+
+
 # --- Frame of a script -------------------------------------------------------
 
-def verify(programs, pipeline, source_print):
-    """Exactly once, by `penstock verify` and by our own count and hash."""
-    directory = os.path.dirname(pipeline)
-    found = fingerprint_of_output(os.path.join(directory, "out"))
-    if found != source_print:
-        raise Failure(f"output has {found}, input {source_print}")
+def _ask_verify(programs, pipeline):
+    """The verdicts of `penstock verify`, one a connector, all of them good."""
     verdict = programs.call("verify", pipeline, "--output", "json")
     if verdict.returncode != 0:
         raise Failure("penstock verify: " + verdict.stdout.decode() +
                       verdict.stderr.decode())
-    counts = json.loads(verdict.stdout)
-    if counts["records_out"] != source_print.count:
+    return [json.loads(line) for line in verdict.stdout.splitlines()]
+
+
+def verify(programs, pipeline, source_print, out="out"):
+    """Exactly once, by `penstock verify` and by our own count and hash."""
+    directory = os.path.dirname(pipeline)
+    found = fingerprint_of_output(os.path.join(directory, out))
+    if found != source_print:
+        raise Failure(f"output has {found}, input {source_print}")
+    counts = _ask_verify(programs, pipeline)
+    if source_print.count not in [each["records_out"] for each in counts]:
         raise Failure(f"penstock verify counted {counts}")
+
+
+def verify_at_least_once(programs, pipeline, source_counts):
+    """Nothing lost, nothing foreign; returns how many records are doubled.
+
+    `source_counts`: a Counter of the input's lines.
+    """
+    out = os.path.join(os.path.dirname(pipeline), "out")
+    found = collections.Counter()
+    for lines in committed_lines(out):
+        found.update(lines)
+    lost = source_counts - found
+    if lost:
+        raise Failure(f"{lost.total()} records are lost, for example "
+                      f"{next(iter(lost))}")
+    for line in found:
+        if line not in source_counts:
+            raise Failure(f"not in the input: {line}")
+    doubled = found.total() - source_counts.total()
+    (counts,) = _ask_verify(programs, pipeline)
+    if counts["lost"] != 0 or counts["doubled"] != doubled:
+        raise Failure(f"{doubled} are doubled, but penstock verify counted "
+                      f"{counts}")
+    return doubled
 
 
 def fresh(directory):
