@@ -102,6 +102,7 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
       std::make_unique<ShardQueues>(shards, options.limits.shard_queue_chunks);
   Random generator(options.random_seed);
   const std::string run_id = RandomId(generator);
+  const auto breaker = std::make_shared<Breaker>(options.breaker);
   size_t chunk_bytes = options.limits.chunk_bytes;
   for (ShardIndex shard = 0; shard < shards; ++shard) {
     ShardQueue& queue = parts_->queues->at(shard);
@@ -123,6 +124,7 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
     worker.released = options.base_steps;
     worker.random_seed = options.random_seed + shard;
     worker.run_id = run_id;
+    worker.breaker = breaker;
     workers_->push_back(ShardWorker::Create(std::move(worker), std::move(sink),
                                             queue, io, *parts_->events));
   }

@@ -12,6 +12,7 @@
 #include "core/contract/output_target.h"
 #include "core/contract/row_encoder.h"
 #include "core/handoff/ack_tracker.h"
+#include "core/handoff/breaker.h"
 #include "core/handoff/budget.h"
 #include "core/handoff/router.h"
 #include "core/handoff/shard_queues.h"
@@ -113,6 +114,7 @@ class Outlet {
     // Of each shard at open; empty below exactly-once.
     std::vector<Step> progress;
     uint64_t random_seed = 0;
+    Breaker::Options breaker;
   };
   // `parts` lacks only its queues. `io` and `clock` outlive everything.
   Outlet(Options options, std::shared_ptr<SinkParts> parts,
@@ -157,6 +159,7 @@ class Outlet {
   const std::shared_ptr<InflightBudget>& shared_budget() const {
     return budget_;
   }
+  const std::shared_ptr<AckTracker>& shared_tracker() const { return tracker_; }
   const std::shared_ptr<SinkParts>& parts() const { return parts_; }
   std::shared_ptr<const ShardWorkers> workers() const { return workers_; }
 

@@ -109,13 +109,20 @@ uint64_t InflightBudget::overdrafts() const {
   return overdrafts_;
 }
 
+uint64_t InflightBudget::pauses() const {
+  MutexLock lock(mu_);
+  return pauses_;
+}
+
 void InflightBudget::SetOnRoom(absl::AnyInvocable<void()> on_room) {
   on_room_ = std::move(on_room);
 }
 
 void InflightBudget::Add(uint64_t bytes) {
   usage_ += bytes;
-  if (usage_ >= high_bytes_) above_high_ = true;
+  if (usage_ < high_bytes_ || above_high_) return;
+  above_high_ = true;
+  ++pauses_;
 }
 
 void InflightBudget::Return(uint64_t bytes) {

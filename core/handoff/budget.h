@@ -74,6 +74,8 @@ class InflightBudget : public std::enable_shared_from_this<InflightBudget> {
   uint64_t usage() const;
   uint64_t limit() const { return options_.limit; }
   uint64_t overdrafts() const;
+  // How often usage rose to the high mark, from below the low one.
+  uint64_t pauses() const;
   // Called, outside the lock, whenever usage falls to the low mark or to zero,
   // on the returning thread: must only record. Set once, before use.
   void SetOnRoom(absl::AnyInvocable<void()> on_room);
@@ -90,6 +92,7 @@ class InflightBudget : public std::enable_shared_from_this<InflightBudget> {
   mutable Mutex mu_;
   uint64_t usage_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t overdrafts_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t pauses_ ABSL_GUARDED_BY(mu_) = 0;
   bool above_high_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -10,6 +10,7 @@
 #include "core/handoff/held_steps.h"
 #include "core/handoff/shard_backlog.h"
 #include "core/handoff/shard_writer.h"
+#include "core/handoff/write_slot.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -52,27 +53,6 @@ std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
                           .linger = options.batch_linger});
 }
 
-// A writer and what it is busy with.
-struct WriteSlot {
-  WriteSlot(std::unique_ptr<ShardWriter> its_writer, const Backoff& its_backoff)
-      : writer(std::move(its_writer)), backoff(its_backoff) {}
-
-  std::unique_ptr<ShardWriter> writer;
-  // The batch, from its first attempt to its confirmation; null: free.
-  // Shared by: this, the writer and a commit that is not answered.
-  std::shared_ptr<ShardWrite> write;
-  std::string id;
-  Backoff backoff;
-  // The last attempt failed, or is overdue.
-  bool in_trouble = false;
-  // The deadline of the attempt under way has passed.
-  bool is_overdue = false;
-  // Set while it waits for the next attempt.
-  Strand::TimerId retry_timer = Strand::TimerId::kNone;
-  // Set while an attempt is under way and not overdue.
-  Strand::TimerId deadline_timer = Strand::TimerId::kNone;
-};
-
 // Everything but Snapshot runs on the strand; the calls of the endpoint run in
 // the writers, beside it.
 class StrandShardWorker final
@@ -105,6 +85,13 @@ class StrandShardWorker final
           Backoff(options_.retry, seeds_.Next64()));
     }
     keep_alive_ = sink.keep_alive;
+    if (options_.breaker != nullptr) {
+      options_.breaker->Listen([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) {
+          self->Post([](StrandShardWorker& worker) { worker.BreakerMoved(); });
+        }
+      });
+    }
     UpdateSnapshot();
     queue_.SetOnItems([weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
@@ -141,8 +128,11 @@ class StrandShardWorker final
   }
 
   ShardSnapshot Snapshot() const override {
+    const Breaker::Snapshot breaker = BreakerNow();
     MutexLock lock(mu_);
-    return snapshot_;
+    ShardSnapshot snapshot = snapshot_;
+    snapshot.breaker = breaker;
+    return snapshot;
   }
 
  private:
@@ -153,6 +143,10 @@ class StrandShardWorker final
     LiftDone done;
   };
 
+  Breaker::Snapshot BreakerNow() const {
+    if (options_.breaker == nullptr) return {};
+    return options_.breaker->snapshot();
+  }
   absl::Time Now() const { return strand_.executor().clock().SteadyNow(); }
 
   // A task of the strand, which holds this weakly: the strand is a part of
@@ -221,7 +215,7 @@ class StrandShardWorker final
       slot.id = absl::StrCat(options_.run_id, "-", options_.shard, "-",
                              batches_made_++);
     }
-    StartAttempt(slot);
+    TryAttempt(slot);
   }
 
   void AnswerFulfilledLifts() {
@@ -265,11 +259,48 @@ class StrandShardWorker final
 
   // --- Writing.
 
+  // Begins an attempt, or waits until the target's breaker admits one.
+  void TryAttempt(WriteSlot& slot) {
+    slot.retry_timer = Strand::TimerId::kNone;
+    slot.waits_for_breaker = false;
+    if (options_.breaker != nullptr) {
+      Breaker::Admission admission = options_.breaker->Ask(Now());
+      if (!admission.permit.has_value()) {
+        slot.waits_for_breaker = true;
+        TryAfter(admission.ask_again - Now(), slot);
+        return;
+      }
+      slot.permit = *std::move(admission.permit);
+    }
+    StartAttempt(slot);
+  }
+
+  void TryAfter(absl::Duration delay, WriteSlot& slot) {
+    slot.retry_timer = PostAfter(
+        delay, [&slot, turn = ++slot.turn](StrandShardWorker& worker) {
+          if (slot.turn == turn && worker.state_ == State::kRunning) {
+            worker.TryAttempt(slot);
+          }
+        });
+  }
+
+  void BreakerMoved() {
+    if (state_ != State::kRunning) return;
+    for (WriteSlot& slot : slots_) {
+      if (!slot.waits_for_breaker) continue;
+      CancelTimer(slot.retry_timer);
+      TryAttempt(slot);
+    }
+  }
+
   void StartAttempt(WriteSlot& slot) {
     slot.retry_timer = Strand::TimerId::kNone;
-    slot.deadline_timer = PostAfter(
-        options_.write_deadline,
-        [&slot](StrandShardWorker& worker) { worker.DeadlinePassed(slot); });
+    slot.attempt_began = Now();
+    slot.deadline_timer =
+        PostAfter(options_.write_deadline,
+                  [&slot, turn = ++slot.turn](StrandShardWorker& worker) {
+                    if (slot.turn == turn) worker.DeadlinePassed(slot);
+                  });
     slot.writer->Begin(
         slot.write,
         {.id = slot.id,
@@ -301,8 +332,11 @@ class StrandShardWorker final
   }
 
   void EndAttempt(WriteSlot& slot) {
+    ++slot.turn;
     slot.is_overdue = false;
     CancelTimer(slot.deadline_timer);
+    totals_.write_seconds.Record(
+        absl::ToDoubleSeconds(Now() - slot.attempt_began));
   }
 
   void DeadlinePassed(WriteSlot& slot) {
@@ -314,9 +348,12 @@ class StrandShardWorker final
         absl::StrCat("writing shard ", options_.shard, ": not done within ",
                      absl::FormatDuration(options_.write_deadline)));
     if (slot.writer->GiveUp()) {
+      EndAttempt(slot);
       RetryLater(slot, error);
       return;
     }
+    // It has not answered whoever waits for this probe, either.
+    slot.permit.Fail(Now());
     slot.is_overdue = true;
     slot.in_trouble = true;
     UpdateSnapshot();
@@ -331,9 +368,8 @@ class StrandShardWorker final
     if (calls_running_ == 0) return;
     --calls_running_;
     LOG(WARNING) << "shard " << options_.shard
-                 << ": a call that ran beyond the end of its connector has "
-                    "returned; still running: "
-                 << calls_running_;
+                 << ": a call that outlived its connector has returned; still "
+                 << "running: " << calls_running_;
     UpdateSnapshot();
     if (calls_running_ == 0) keep_alive_ = nullptr;
   }
@@ -345,7 +381,8 @@ class StrandShardWorker final
     totals_.rows_written += write->rows;
     totals_.bytes_written += write->bytes;
     ++totals_.commits;
-    ++totals_.flushes[static_cast<size_t>(write->reason)];
+    slot.permit.Succeed();
+    Count(*write);
     UpdateSnapshot();
     if (std::exchange(slot.in_trouble, false) && !IsInTrouble()) {
       observer_.OnRecovered(options_.shard);
@@ -360,20 +397,36 @@ class StrandShardWorker final
     Pump();
   }
 
+  void Count(const ShardWrite& write) {
+    ++totals_.flushes[static_cast<size_t>(write.reason)];
+    totals_.batch_rows.Record(static_cast<double>(write.rows));
+    totals_.batch_bytes.Record(static_cast<double>(write.bytes));
+    const absl::Time now = Now();
+    for (const EncodedChunk& chunk : write.chunks) {
+      totals_.latency_seconds.Record(
+          absl::ToDoubleSeconds(now - chunk.oldest_ingest));
+    }
+  }
+
   bool IsInTrouble() const {
     return std::any_of(slots_.begin(), slots_.end(),
                        [](const WriteSlot& slot) { return slot.in_trouble; });
   }
 
   void RetryLater(WriteSlot& slot, const absl::Status& error) {
+    slot.permit.Fail(Now());
     const absl::Duration delay = slot.backoff.Next();
     slot.in_trouble = true;
     ++totals_.retries;
-    slot.retry_timer = PostAfter(delay, [&slot](StrandShardWorker& worker) {
-      if (worker.state_ == State::kRunning) worker.StartAttempt(slot);
-    });
+    TryAfter(delay, slot);
     UpdateSnapshot();
-    observer_.OnRetry(options_.shard, error, Now() + delay);
+    const Breaker::Snapshot breaker = BreakerNow();
+    const bool is_open = breaker.state == Breaker::State::kOpen;
+    observer_.OnRetry(
+        options_.shard,
+        is_open ? WithContext(error, "the target's circuit breaker is open")
+                : error,
+        std::max(Now() + delay, breaker.probe_at));
   }
 
   // --- Ends.
@@ -409,6 +462,8 @@ class StrandShardWorker final
       // No time to wait for.
       CancelTimer(slot.retry_timer);
       slot.backoff.Reset();
+      slot.waits_for_breaker = false;
+      if (options_.breaker != nullptr) slot.permit = options_.breaker->Force();
       StartAttempt(slot);
     }
     StartWrites();
@@ -443,6 +498,8 @@ class StrandShardWorker final
     for (WriteSlot& slot : slots_) {
       CancelTimer(slot.retry_timer);
       CancelTimer(slot.deadline_timer);
+      slot.waits_for_breaker = false;
+      slot.permit = Breaker::Permit();
       running += slot.writer->Abandon() ? 1 : 0;
     }
     return running;
@@ -454,6 +511,7 @@ class StrandShardWorker final
       if (slot.write == nullptr) continue;
       // Some of it may have reached the target.
       Append(slot.write->numbers, report_.unconfirmed);
+      ++totals_.abandoned;
       slot.write->TakeAcks();
       slot.write = nullptr;
     }

@@ -6,16 +6,16 @@
 #include "core/contract/ft_model.h"
 #include "core/contract/output_endpoint.h"
 #include "core/contract/output_target.h"
+#include "core/handoff/breaker.h"
 #include "core/handoff/retry.h"
-#include "core/handoff/shard_backlog.h"
 #include "core/handoff/shard_queues.h"
+#include "core/handoff/shard_snapshot.h"
 #include "core/record/step.h"
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/time/time.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,6 +62,10 @@ struct ShardWorkerOptions {
   // Bytes pushed in one task, at least one frame. 0: each frame is a task of
   // its own, so that a simulation may stop between any two.
   uint64_t push_bytes_max = uint64_t{1} << 20;
+  // Of the target; null: none. Attempts wait for it, except one of each writer
+  // that waits when Stop is called.
+  // Shared by: the shards of a connector.
+  std::shared_ptr<Breaker> breaker;
   // Below exactly-once: a random part of every batch id, of this open alone.
   std::string run_id;
 };
@@ -86,30 +90,6 @@ struct ShardStopReport {
   // Calls of an endpoint that had not returned by the deadline. Each keeps its
   // thread, and `keep_alive`, until it does: until then nothing may be closed.
   uint32_t calls_running = 0;
-};
-
-struct ShardSnapshot {
-  // Count of steps in the target, as far as its answers came.
-  Step progress = 0;
-  // Frames of steps held or being written, and how many steps these are.
-  uint64_t held_bytes = 0;
-  uint64_t held_steps = 0;
-  // Steps that the target held at open and that came again.
-  uint64_t already_held_steps = 0;
-  uint64_t rows_written = 0;
-  uint64_t bytes_written = 0;
-  uint64_t commits = 0;
-  uint64_t retries = 0;
-  // Batches being written or waiting to be tried again, and how many may be.
-  uint32_t writes_under_way = 0;
-  uint32_t writes_max = 0;
-  // Of these, whose deadline has passed while a call was running or a commit
-  // was not answered; also after Stop. Each may keep a thread.
-  uint32_t writes_overdue = 0;
-  // Times that the deadline of an attempt has passed.
-  uint64_t deadlines_passed = 0;
-  // By FlushReason, counted when they were confirmed.
-  std::array<uint64_t, kFlushReasons> flushes = {};
 };
 
 // A resumable task on the I/O executor, none while there is nothing to do.

@@ -303,6 +303,23 @@ TEST_F(ShardWorkerFailureTest, StopInterruptsABackOff) {
   EXPECT_THAT((*report)->unconfirmed, IsEmpty());
 }
 
+// The retry's timer was due, and its task on the way, when Stop came.
+TEST_F(ShardWorkerFailureTest, StopMeetsARetryThatIsDue) {
+  Start();
+  database_.FailNext(Operation::kBatchStart, Down());
+  SendStep(0, {"a"});
+  Release(1);
+  const auto report = Stop(absl::Seconds(5));
+  executor_.AdvanceToNextTimer();
+  // The timer runs, but the strand has Stop before what it posts.
+  executor_.SetPick([](size_t ready) { return ready - 1; });
+  ASSERT_TRUE(executor_.RunOne());
+  executor_.SetPick(nullptr);
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(report->has_value());
+  EXPECT_THAT(Lines(), ElementsAre("a"));
+}
+
 TEST_F(ShardWorkerFailureTest, StopGivesUpAtItsDeadline) {
   Start();
   database_.FailNext(Operation::kBatchStart, Down(), 1'000);

@@ -1,0 +1,159 @@
+#include "core/handoff/breaker.h"
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+
+#include <string>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+// Longer than anybody waits, and far from overflow.
+constexpr absl::Duration kOpenForMax = absl::Hours(24);
+
+absl::Status Refuse(absl::string_view field, absl::string_view problem) {
+  return MakeError(
+      Reason::INVALID_CONFIG,
+      absl::StrCat("checking a circuit breaker: ", field, " ", problem),
+      {{"field", absl::StrCat("breaker.", field)}});
+}
+
+}  // namespace
+
+Breaker::Permit::Permit(Permit&& other) noexcept
+    : breaker_(std::move(other.breaker_)),
+      episode_(other.episode_),
+      is_probe_(other.is_probe_) {}
+
+Breaker::Permit& Breaker::Permit::operator=(Permit&& other) noexcept {
+  std::swap(breaker_, other.breaker_);
+  std::swap(episode_, other.episode_);
+  std::swap(is_probe_, other.is_probe_);
+  return *this;
+}
+
+Breaker::Permit::~Permit() {
+  if (breaker_ != nullptr) breaker_->Dropped(*this);
+}
+
+void Breaker::Permit::Succeed() {
+  if (const auto breaker = std::move(breaker_)) breaker->Succeeded(*this);
+}
+
+void Breaker::Permit::Fail(absl::Time steady_now) {
+  if (const auto breaker = std::move(breaker_)) {
+    breaker->Failed(*this, steady_now);
+  }
+}
+
+absl::Status Breaker::Check(const Options& options) {
+  if (options.failures_max == 0)
+    return Refuse("failures_max", "must be above 0");
+  if (options.probes_max == 0) return Refuse("probes_max", "must be above 0");
+  if (options.open_for <= absl::ZeroDuration() ||
+      options.open_for > kOpenForMax) {
+    return Refuse("open_for", "must be above 0 and at most 24 h");
+  }
+  return absl::OkStatus();
+}
+
+Breaker::Breaker(const Options& options) : options_(options) {
+  CHECK_OK(Check(options));
+}
+
+Breaker::Admission Breaker::Ask(absl::Time steady_now) {
+  Admission admission;
+  MutexLock lock(mu_);
+  if (state_ == State::kOpen) {
+    if (steady_now < probe_at_) {
+      admission.ask_again = probe_at_;
+      return admission;
+    }
+    Enter(State::kHalfOpen);
+  }
+  if (state_ == State::kHalfOpen) {
+    // Whoever has a probe tells the listeners.
+    if (probes_ == options_.probes_max) return admission;
+    ++probes_;
+  }
+  admission.permit.emplace();
+  admission.permit->breaker_ = shared_from_this();
+  admission.permit->episode_ = episode_;
+  admission.permit->is_probe_ = state_ == State::kHalfOpen;
+  return admission;
+}
+
+Breaker::Permit Breaker::Force() {
+  Permit permit;
+  MutexLock lock(mu_);
+  permit.breaker_ = shared_from_this();
+  permit.episode_ = episode_;
+  return permit;
+}
+
+void Breaker::Listen(absl::AnyInvocable<void()> on_moved) {
+  listeners_.push_back(std::move(on_moved));
+}
+
+Breaker::Snapshot Breaker::snapshot() const {
+  MutexLock lock(mu_);
+  return {
+      .state = state_,
+      .opens = opens_,
+      .failures_in_a_row = failures_,
+      .probe_at = state_ == State::kOpen ? probe_at_ : absl::InfinitePast()};
+}
+
+void Breaker::Succeeded(const Permit& permit) {
+  {
+    MutexLock lock(mu_);
+    if (permit.episode_ != episode_) return;
+    failures_ = 0;
+    if (state_ == State::kClosed) return;
+    Enter(State::kClosed);
+  }
+  TellListeners();
+}
+
+void Breaker::Failed(const Permit& permit, absl::Time steady_now) {
+  {
+    MutexLock lock(mu_);
+    if (permit.episode_ != episode_) return;
+    if (failures_ < UINT32_MAX) ++failures_;
+    if (state_ == State::kOpen) return;
+    if (state_ == State::kClosed && failures_ < options_.failures_max) return;
+    Open(steady_now);
+  }
+  TellListeners();
+}
+
+void Breaker::Dropped(const Permit& permit) {
+  {
+    MutexLock lock(mu_);
+    if (permit.episode_ != episode_ || !permit.is_probe_) return;
+    --probes_;
+  }
+  TellListeners();
+}
+
+void Breaker::Open(absl::Time steady_now) {
+  Enter(State::kOpen);
+  ++opens_;
+  probe_at_ = steady_now + options_.open_for;
+}
+
+void Breaker::Enter(State state) {
+  state_ = state;
+  ++episode_;
+  probes_ = 0;
+}
+
+void Breaker::TellListeners() {
+  for (auto& listener : listeners_) listener();
+}
+
+}  // namespace penstock::core
