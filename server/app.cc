@@ -23,18 +23,32 @@
 #include "server/rpc/watch_service.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 #include <absl/strings/strip.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace penstock::server {
 namespace {
+
+// How many, and the first ones.
+std::string StepList(const std::vector<core::Step>& steps) {
+  constexpr size_t kShown = 20;
+  const size_t shown = std::min(steps.size(), kShown);
+  return absl::StrCat(
+      steps.size(), " [",
+      absl::StrJoin(steps.begin(),
+                    steps.begin() + static_cast<std::ptrdiff_t>(shown), " "),
+      steps.size() > shown ? " ...]" : "]");
+}
 
 int DriverThreads(const WorkerOptions& options) {
   return options.driver_threads > 0 ? options.driver_threads
@@ -128,8 +142,8 @@ class WorkerApp final : public App {
       complete = false;
       LOG(WARNING)
               .With("connector", reply.connector)
-              .With("unconfirmed_steps", reply.unconfirmed_steps.size())
-              .With("dropped_steps", reply.dropped_steps.size())
+              .With("unconfirmed_steps", StepList(reply.unconfirmed_steps))
+              .With("dropped_steps", StepList(reply.dropped_steps))
           << "drained with steps that will be replayed";
     }
     StopServing(absl::Seconds(1));

@@ -123,7 +123,9 @@ void Closer::CloseTarget() {
         absl::StrCat("closing the sink: ", calls_running_,
                      " writes have not returned; each keeps a thread, and the "
                      "target is closed only when they do"));
-    state_.outlet->TakeParts()->CloseLate();
+    // The last holder closes: on an I/O thread, if it is this one.
+    state_.runtime.io.Schedule(
+        [parts = state_.outlet->TakeParts()] { parts->CloseLate(); });
     target_is_closed_ = true;
     return;
   }

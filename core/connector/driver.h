@@ -87,6 +87,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
     // Shared by: the driver and snapshots.
     std::shared_ptr<Consumer> consumer;
     std::shared_ptr<InflightBudget> budget;
+    std::shared_ptr<AckTracker> tracker;
     std::shared_ptr<SinkParts> sink;
     std::shared_ptr<const ShardWorkers> workers;
   };

@@ -329,6 +329,7 @@ void Driver::Publish() {
         published_.consumer = state_.consumer;
         published_.workers = outlet->workers();
         published_.budget = outlet->shared_budget();
+        published_.tracker = outlet->shared_tracker();
       }
       if (published_.sink != outlet->parts()) {
         old_sink = std::exchange(published_.sink, outlet->parts());

@@ -4,6 +4,7 @@
 // See design §4 and the proto comments for meaning.
 #pragma once
 
+#include "core/connector/shard_status.h"
 #include "core/connector/state_machine.h"
 #include "core/contract/component.h"
 #include "core/contract/ft_model.h"
@@ -247,13 +248,6 @@ struct ErrorEntry {
   std::string text;
 };
 
-struct ShardStatus {
-  Step progress = 0;
-  uint64_t queued_chunks = 0;
-  uint64_t held_bytes = 0;
-  uint64_t parked_chunks = 0;
-};
-
 // Everything GetConnector and the watches show of one connector.
 struct ConnectorStatus {
   std::string name;
@@ -283,6 +277,10 @@ struct ConnectorStatus {
   uint64_t parse_errors = 0;
   uint64_t already_held_steps = 0;
   uint64_t inflight_bytes = 0;
+  // How often bytes in flight rose to their high mark.
+  uint64_t inflight_pauses = 0;
+  // Since when the first unfinished step is registered; zero: there is none.
+  absl::Duration oldest_step_age;
   uint64_t retained_bytes = 0;
   std::vector<ShardStatus> shards;
   ConnectorHealth health;

@@ -52,17 +52,25 @@ ConnectorStatus Driver::Status() const {
   if (published.consumer != nullptr) ShowInput(*published.consumer, status);
   if (published.budget != nullptr) {
     status.inflight_bytes = published.budget->usage();
+    status.inflight_pauses = published.budget->pauses();
+    const auto oldest = published.tracker->oldest();
+    if (oldest.has_value()) {
+      status.oldest_step_age = state_.clock.SteadyNow() - oldest->since;
+    }
   }
   const size_t shards =
       published.workers == nullptr ? 0 : published.workers->size();
   for (ShardIndex shard = 0; shard < shards; ++shard) {
-    const ShardSnapshot snapshot = (*published.workers)[shard]->Snapshot();
     ShardStatus& shown = status.shards.emplace_back();
-    shown.progress = snapshot.progress;
-    shown.held_bytes = snapshot.held_bytes;
+    shown.worker = (*published.workers)[shard]->Snapshot();
+    shown.progress = shown.worker.progress;
+    shown.held_bytes = shown.worker.held_bytes;
     shown.parked_chunks = published.parked_chunks[shard];
     if (published.sink != nullptr) {
-      shown.queued_chunks = published.sink->queues->at(shard).size();
+      const ShardQueue& queue = published.sink->queues->at(shard);
+      shown.queued_chunks = queue.size();
+      shown.queue_chunks_max = queue.items_max();
+      shown.queue_full_events = queue.full_events();
     }
   }
   HealthLog::Snapshot health = state_.health.snapshot();

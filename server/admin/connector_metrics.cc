@@ -6,12 +6,14 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <limits>
 #include <utility>
 
 namespace penstock::server {
 namespace {
 
 using core::ConnectorStatus;
+using core::ShardStatus;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
@@ -40,6 +42,12 @@ struct Field {
 };
 
 constexpr double Number(uint64_t value) { return static_cast<double>(value); }
+
+core::Breaker::Snapshot BreakerOf(const ConnectorStatus& status) {
+  // Every shard shows that of the target.
+  if (status.shards.empty()) return {};
+  return status.shards.front().worker.breaker;
+}
 
 const Field kFields[] = {
     {"penstock_source_records_total", "Records staged by the source.",
@@ -81,6 +89,23 @@ const Field kFields[] = {
     {"penstock_inflight_bytes", "Encoded bytes not yet confirmed.",
      MetricType::Gauge,
      [](const ConnectorStatus& s) { return Number(s.inflight_bytes); }},
+    {"penstock_inflight_pauses_total",
+     "Times that bytes in flight rose to their high mark.", MetricType::Counter,
+     [](const ConnectorStatus& s) { return Number(s.inflight_pauses); }},
+    {"penstock_oldest_step_age_seconds",
+     "Age of the first unfinished step; 0: there is none.", MetricType::Gauge,
+     [](const ConnectorStatus& s) {
+       return absl::ToDoubleSeconds(s.oldest_step_age);
+     }},
+    {"penstock_sink_breaker_state",
+     "Circuit breaker of the target: 0 closed, 1 open, 2 half-open.",
+     MetricType::Gauge,
+     [](const ConnectorStatus& s) {
+       return Number(static_cast<uint64_t>(BreakerOf(s).state));
+     }},
+    {"penstock_sink_breaker_opens_total",
+     "Times that the circuit breaker opened.", MetricType::Counter,
+     [](const ConnectorStatus& s) { return Number(BreakerOf(s).opens); }},
     {"penstock_retained_bytes", "Bytes of step results not yet released.",
      MetricType::Gauge,
      [](const ConnectorStatus& s) { return Number(s.retained_bytes); }},
@@ -116,39 +141,160 @@ absl::string_view ConditionName(core::Condition condition) {
   return "unknown";
 }
 
-void AddShards(const std::vector<ConnectorStatus>& statuses,
-               std::vector<MetricFamily>& families) {
-  MetricFamily progress{"penstock_shard_progress_steps",
-                        "Steps that the target holds, exclusive count.",
-                        MetricType::Gauge,
-                        {}};
-  MetricFamily held{"penstock_shard_held_bytes",
-                    "Bytes waiting for a release or a commit.",
-                    MetricType::Gauge,
-                    {}};
-  MetricFamily queued{"penstock_shard_queue_chunks",
-                      "Chunks in the shard's queue.",
-                      MetricType::Gauge,
-                      {}};
-  MetricFamily parked{"penstock_shard_parked_chunks",
-                      "Chunks that found no room in the queue.",
-                      MetricType::Gauge,
-                      {}};
+// One number of a shard.
+struct ShardField {
+  const char* name;
+  const char* help;
+  MetricType type;
+  uint64_t (*value)(const ShardStatus&);
+};
+
+const ShardField kShardFields[] = {
+    {"penstock_shard_progress_steps",
+     "Steps that the target holds, exclusive count.", MetricType::Gauge,
+     [](const ShardStatus& s) { return s.progress; }},
+    {"penstock_shard_held_bytes", "Bytes waiting for a release or a commit.",
+     MetricType::Gauge, [](const ShardStatus& s) { return s.held_bytes; }},
+    {"penstock_shard_queue_chunks", "Chunks in the shard's queue.",
+     MetricType::Gauge, [](const ShardStatus& s) { return s.queued_chunks; }},
+    {"penstock_shard_queue_chunks_max", "Most chunks in the shard's queue.",
+     MetricType::Gauge,
+     [](const ShardStatus& s) { return s.queue_chunks_max; }},
+    {"penstock_shard_queue_full_events_total",
+     "Times that the shard's queue refused a chunk.", MetricType::Counter,
+     [](const ShardStatus& s) { return s.queue_full_events; }},
+    {"penstock_shard_parked_chunks", "Chunks that found no room in the queue.",
+     MetricType::Gauge, [](const ShardStatus& s) { return s.parked_chunks; }},
+    {"penstock_shard_rows_written_total", "Rows that the target confirmed.",
+     MetricType::Counter,
+     [](const ShardStatus& s) { return s.worker.rows_written; }},
+    {"penstock_shard_bytes_written_total", "Bytes that the target confirmed.",
+     MetricType::Counter,
+     [](const ShardStatus& s) { return s.worker.bytes_written; }},
+    {"penstock_shard_writes_in_flight",
+     "Batches being written or waiting to be tried again.", MetricType::Gauge,
+     [](const ShardStatus& s) { return uint64_t{s.worker.writes_under_way}; }},
+    {"penstock_shard_writes_in_flight_max", "Most batches at the same time.",
+     MetricType::Gauge,
+     [](const ShardStatus& s) { return uint64_t{s.worker.writes_max}; }},
+    {"penstock_shard_writes_overdue",
+     "Writes beyond their deadline that have not returned.", MetricType::Gauge,
+     [](const ShardStatus& s) { return uint64_t{s.worker.writes_overdue}; }},
+    {"penstock_shard_write_deadlines_total",
+     "Times that a write passed its deadline.", MetricType::Counter,
+     [](const ShardStatus& s) { return s.worker.deadlines_passed; }},
+    {"penstock_shard_retries_total", "Writes that are tried again.",
+     MetricType::Counter,
+     [](const ShardStatus& s) { return s.worker.retries; }},
+    {"penstock_shard_abandoned_batches_total",
+     "Batches given up when the shard broke or stopped.", MetricType::Counter,
+     [](const ShardStatus& s) { return s.worker.abandoned; }},
+};
+
+// One distribution of a shard.
+struct ShardHistogram {
+  const char* name;
+  const char* help;
+  const core::Histogram& (*value)(const ShardStatus&);
+};
+
+const ShardHistogram kShardHistograms[] = {
+    {"penstock_shard_batch_rows", "Rows of a confirmed batch.",
+     [](const ShardStatus& s) -> const core::Histogram& {
+       return s.worker.batch_rows;
+     }},
+    {"penstock_shard_batch_bytes", "Bytes of a confirmed batch.",
+     [](const ShardStatus& s) -> const core::Histogram& {
+       return s.worker.batch_bytes;
+     }},
+    {"penstock_shard_write_duration_seconds",
+     "Time of one attempt to write a batch, whatever became of it.",
+     [](const ShardStatus& s) -> const core::Histogram& {
+       return s.worker.write_seconds;
+     }},
+    {"penstock_shard_latency_seconds",
+     "From the acceptance of a chunk's first record to its confirmation.",
+     [](const ShardStatus& s) -> const core::Histogram& {
+       return s.worker.latency_seconds;
+     }},
+};
+
+absl::string_view ReasonName(core::FlushReason reason) {
+  switch (reason) {
+    case core::FlushReason::kRelease:
+      return "release";
+    case core::FlushReason::kRows:
+      return "rows";
+    case core::FlushReason::kBytes:
+      return "bytes";
+    case core::FlushReason::kLinger:
+      return "linger";
+    case core::FlushReason::kLift:
+      return "checkpoint";
+    case core::FlushReason::kDrain:
+      return "drain";
+  }
+  return "unknown";
+}
+
+ClientMetric::Histogram ToHistogram(const core::Histogram& from) {
+  ClientMetric::Histogram to;
+  uint64_t below = 0;
+  for (size_t i = 0; i < from.counts().size(); ++i) {
+    below += from.counts()[i];
+    const bool is_last = i == from.bounds().size();
+    to.bucket.push_back(
+        {.cumulative_count = below,
+         .upper_bound = is_last ? std::numeric_limits<double>::infinity()
+                                : from.bounds()[i]});
+  }
+  to.sample_count = below;
+  to.sample_sum = from.sum();
+  return to;
+}
+
+// Calls `add(labels, shard)` for every shard of every connector.
+template <typename AddShard>
+void ForEachShard(const std::vector<ConnectorStatus>& statuses, AddShard add) {
   for (const ConnectorStatus& status : statuses) {
     for (size_t i = 0; i < status.shards.size(); ++i) {
-      const Labels labels = {{"connector", status.name},
-                             {"shard", absl::StrCat(i)}};
-      const core::ShardStatus& shard = status.shards[i];
-      Add(progress, labels, Number(shard.progress));
-      Add(held, labels, Number(shard.held_bytes));
-      Add(queued, labels, Number(shard.queued_chunks));
-      Add(parked, labels, Number(shard.parked_chunks));
+      add(Labels{{"connector", status.name}, {"shard", absl::StrCat(i)}},
+          status.shards[i]);
     }
   }
-  families.push_back(std::move(progress));
-  families.push_back(std::move(held));
-  families.push_back(std::move(queued));
-  families.push_back(std::move(parked));
+}
+
+void AddShards(const std::vector<ConnectorStatus>& statuses,
+               std::vector<MetricFamily>& families) {
+  for (const ShardField& field : kShardFields) {
+    MetricFamily family{field.name, field.help, field.type, {}};
+    ForEachShard(statuses, [&](const Labels& labels, const ShardStatus& shard) {
+      Add(family, labels, Number(field.value(shard)));
+    });
+    families.push_back(std::move(family));
+  }
+  for (const ShardHistogram& histogram : kShardHistograms) {
+    MetricFamily family{
+        histogram.name, histogram.help, MetricType::Histogram, {}};
+    ForEachShard(statuses, [&](const Labels& labels, const ShardStatus& shard) {
+      Add(family, labels, 0);
+      family.metric.back().histogram = ToHistogram(histogram.value(shard));
+    });
+    families.push_back(std::move(family));
+  }
+  MetricFamily flushes{"penstock_shard_flushes_total",
+                       "Confirmed batches, by why they were written.",
+                       MetricType::Counter,
+                       {}};
+  ForEachShard(statuses, [&](Labels labels, const ShardStatus& shard) {
+    for (size_t i = 0; i < core::kFlushReasons; ++i) {
+      Labels with_reason = labels;
+      with_reason.emplace_back("reason",
+                               ReasonName(static_cast<core::FlushReason>(i)));
+      Add(flushes, with_reason, Number(shard.worker.flushes[i]));
+    }
+  });
+  families.push_back(std::move(flushes));
 }
 
 }  // namespace

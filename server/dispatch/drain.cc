@@ -1,5 +1,6 @@
 #include "server/dispatch/drain.h"
 
+#include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/strand.h"
 
@@ -64,9 +65,13 @@ class Drain : public std::enable_shared_from_this<Drain> {
       connector->Disconnect(core::DisconnectRequest{.deadline = kDisconnect},
                             [self = shared_from_this()](
                                 absl::StatusOr<core::DisconnectReply> reply) {
-                              self->Disconnected(reply.ok()
-                                                     ? *std::move(reply)
-                                                     : core::DisconnectReply{});
+                              if (!reply.ok()) {
+                                LOG(WARNING) << "draining: what a connector "
+                                                "left is unknown: "
+                                             << reply.status();
+                                reply = core::DisconnectReply{};
+                              }
+                              self->Disconnected(*std::move(reply));
                             });
     }
   }

@@ -147,6 +147,86 @@ TEST_F(AdminTest, MetricsShowAConnectorAsLongAsItIsThere) {
   EXPECT_THAT(worker_.Scrape("/metrics"), Not(HasSubstr("orders")));
 }
 
+// The value of `series`; -1: it is not there.
+double ValueOf(const std::string& metrics, const std::string& series) {
+  const size_t at = metrics.find("\n" + series + " ");
+  if (at == std::string::npos) return -1;
+  return std::stod(metrics.substr(at + series.size() + 2));
+}
+
+// The sum over the shards of LinesSpec.
+double SumOf(const std::string& metrics, const std::string& name,
+             const std::string& more_labels = "") {
+  double sum = 0;
+  for (const char* shard : {"0", "1"}) {
+    const double value =
+        ValueOf(metrics, name + "{connector=\"orders\",shard=\"" + shard +
+                             "\"" + more_labels + "}");
+    EXPECT_GE(value, 0) << name << " of shard " << shard << " is missing";
+    sum += value;
+  }
+  return sum;
+}
+
+TEST_F(AdminTest, MetricsShowWhatTheShardsWrote) {
+  const std::string source = worker_.Write("in", Lines("line ", 100));
+  ASSERT_OK(caller_.Open(
+      LinesSpec("orders", source, worker_.directory().Path("out"))));
+  ASSERT_OK(caller_.Extend());
+  ASSERT_OK_AND_ASSIGN(const core::QueueReply reply, caller_.Queue(0, 0));
+  ASSERT_OK(caller_.Release(1));
+  ASSERT_OK(caller_.Prepare(1));
+  const std::string metrics = worker_.Scrape("/metrics");
+
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_rows_written_total"), 100);
+  EXPECT_GT(SumOf(metrics, "penstock_shard_bytes_written_total"), 500);
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_batch_rows_sum"), 100);
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_batch_bytes_sum"),
+            SumOf(metrics, "penstock_shard_bytes_written_total"));
+  // A batch with rows, and what lifted a shard without any.
+  const double batches = SumOf(metrics, "penstock_shard_batch_rows_count");
+  EXPECT_GE(batches, 1);
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_batch_rows_bucket", ",le=\"+Inf\""),
+            batches);
+  EXPECT_EQ(
+      SumOf(metrics, "penstock_shard_flushes_total", ",reason=\"release\"") +
+          SumOf(metrics, "penstock_shard_flushes_total",
+                ",reason=\"checkpoint\""),
+      batches);
+  for (const char* reason : {"rows", "bytes", "linger", "drain"}) {
+    EXPECT_EQ(SumOf(metrics, "penstock_shard_flushes_total",
+                    std::string(",reason=\"") + reason + "\""),
+              0);
+  }
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_write_duration_seconds_count"),
+            batches);
+  EXPECT_GE(SumOf(metrics, "penstock_shard_latency_seconds_count"), 1);
+  EXPECT_GT(SumOf(metrics, "penstock_shard_latency_seconds_sum"), 0);
+}
+
+TEST_F(AdminTest, MetricsShowThatNothingIsWrongWithTheShards) {
+  const std::string source = worker_.Write("in", Lines("line ", 100));
+  ASSERT_OK(caller_.Open(
+      LinesSpec("orders", source, worker_.directory().Path("out"))));
+  const std::string metrics = worker_.Scrape("/metrics");
+  for (const char* name :
+       {"penstock_shard_queue_full_events_total",
+        "penstock_shard_parked_chunks", "penstock_shard_writes_in_flight",
+        "penstock_shard_writes_overdue", "penstock_shard_write_deadlines_total",
+        "penstock_shard_retries_total",
+        "penstock_shard_abandoned_batches_total"}) {
+    EXPECT_EQ(SumOf(metrics, name), 0) << name;
+  }
+  EXPECT_GE(SumOf(metrics, "penstock_shard_queue_chunks_max"), 2);
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_writes_in_flight_max"), 2);
+  for (const char* name :
+       {"penstock_sink_breaker_state", "penstock_sink_breaker_opens_total",
+        "penstock_inflight_pauses_total", "penstock_oldest_step_age_seconds"}) {
+    EXPECT_EQ(ValueOf(metrics, std::string(name) + "{connector=\"orders\"}"), 0)
+        << name;
+  }
+}
+
 TEST_F(AdminTest, TypesAreListed) {
   const auto types = worker_.client().ListConnectorTypes();
   ASSERT_OK(types);

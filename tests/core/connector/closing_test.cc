@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace penstock::core {
 namespace {
@@ -66,6 +68,35 @@ TEST_F(ClosingTest, ReleasedStepsMayCommitUntilTheDeadline) {
   EXPECT_THAT(answer->dropped_steps, ElementsAre(1));
   EXPECT_THAT(harness_.Lines(), SizeIs(10));
   EXPECT_EQ(harness_.connector->completed()->value(), 1u);
+}
+
+// The call returns only after everything else has ended.
+TEST_F(ClosingTest, AWriteThatHangsDoesNotHoldUpTheEnd) {
+  MakeStep(0);
+  bool looked = false;
+  const auto meanwhile = [&] {
+    const Answer<DisconnectReply> answer =
+        harness_.Disconnect(absl::Seconds(5));
+    harness_.Advance(absl::Seconds(5));
+    ASSERT_OK(answer.status());
+    EXPECT_THAT(answer->unconfirmed_steps, ElementsAre(0));
+    EXPECT_EQ(harness_.state(), ConnectorState::kClosed);
+    ASSERT_THAT(harness_.Status().errors, SizeIs(1));
+    EXPECT_EQ(harness_.Status().errors[0].tag, "close");
+    looked = true;
+  };
+  bool hangs = true;
+  harness_.database.SetHook([&](const FakeDatabase::Call& call)
+                                -> std::optional<FakeDatabase::Fault> {
+    if (call.operation == FakeDatabase::Operation::kPush &&
+        std::exchange(hangs, false)) {
+      meanwhile();
+    }
+    return std::nullopt;
+  });
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_TRUE(looked);
+  EXPECT_THAT(harness_.Lines(), SizeIs(5)) << "of the other shard";
 }
 
 TEST_F(ClosingTest, WhatIsNotConfirmedByTheDeadlineIsListed) {

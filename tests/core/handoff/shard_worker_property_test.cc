@@ -96,6 +96,11 @@ class Life {
     handoff_ = std::make_unique<SinkHandoff<LineEncoder, DigitRouter>>(
         std::make_unique<LineEncoder>(), DigitRouter(), queues_, budget_,
         config, executor_.clock());
+    std::shared_ptr<Breaker> breaker;
+    if (random.Bernoulli(0.5)) {
+      breaker = std::make_shared<Breaker>(Breaker::Options{
+          .failures_max = static_cast<uint32_t>(1 + random.Uniform(4))});
+    }
     for (ShardIndex shard = 0; shard < options.shards; ++shard) {
       endpoints_.push_back(*target_->MakeEndpoint(shard));
       ShardWorkerOptions worker;
@@ -106,6 +111,7 @@ class Life {
       worker.random_seed = random.Next64();
       worker.commit_bytes_max = 1 + random.Uniform(200);
       worker.push_bytes_max = random.Uniform(40);
+      worker.breaker = breaker;
       workers_.push_back(
           ShardWorker::Create(worker,
                               {.endpoints = {endpoints_[shard].get()},
