@@ -32,8 +32,7 @@ void Checkpointer::Prepare(PrepareCall call) {
   }
   for (Pending& pending : pending_) {
     if (pending.steps != steps) continue;
-    pending.replies.push_back(std::move(call.reply));
-    return;
+    return state_.Join(pending.replies, std::move(call.reply));
   }
   if (pending_.size() >= kPendingMax) {
     return state_.Answer(

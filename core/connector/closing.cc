@@ -26,7 +26,7 @@ void Closer::Ask(DisconnectCall call) {
   CHECK(state_.state == ConnectorState::kClosed);
   if (stage_ == Stage::kDone)
     return state_.Answer(std::move(call.reply), reply_);
-  replies_.push_back(std::move(call.reply));
+  state_.Join(replies_, std::move(call.reply));
   if (stage_ == Stage::kNone) Begin(call.request.deadline);
 }
 

@@ -111,7 +111,10 @@ StagedInput Consumer::Staged() const {
 StagedInput Consumer::WatchStaged(BufferSize wake_at) {
   MutexLock lock(mu_);
   watching_ = !abandoned_;
-  wake_at_ = wake_at;
+  // What is reached already needs no wake-up: who still waits, waits for room.
+  wake_at_ = Reaches(totals_.queued, wake_at)
+                 ? BufferSize{.records = UINT64_MAX, .bytes = UINT64_MAX}
+                 : wake_at;
   return Staged();
 }
 

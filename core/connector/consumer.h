@@ -152,8 +152,9 @@ class Consumer final : public InputConsumer {
   bool HasNews() const { return has_news_.load(std::memory_order_acquire); }
   ReaderNews TakeNews() ABSL_LOCKS_EXCLUDED(mu_);
   // What is staged. The driver is woken once when `wake_at` (in either
-  // component) is reached, at end of input, or when a step is requested; and,
-  // whether it asks or not, when nothing was staged and then something is.
+  // component) is reached, unless it is already, at end of input, or when a
+  // step is requested; and, whether it asks or not, when nothing was staged and
+  // then something is, which is at most once for each answer to a command.
   StagedInput WatchStaged(BufferSize wake_at) ABSL_LOCKS_EXCLUDED(mu_);
   StagedInput staged() const ABSL_LOCKS_EXCLUDED(mu_);
   InputTotals totals() const ABSL_LOCKS_EXCLUDED(mu_);

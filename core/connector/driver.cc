@@ -68,8 +68,9 @@ Driver::~Driver() {
       MakeError(Reason::CANCELLED, "the connector is gone");
   state_.state = ConnectorState::kClosed;
   for (OrderedCall& call : ordered_) Refuse(call, gone);
-  for (OrderedCall& call : state_.lanes.TakeOrdered()) Refuse(call, gone);
-  for (ImmediateCall& call : state_.lanes.TakeImmediate()) Refuse(call, gone);
+  Lanes::Calls calls = state_.lanes.TakeAll();
+  for (OrderedCall& call : calls.ordered) Refuse(call, gone);
+  for (ImmediateCall& call : calls.immediate) Refuse(call, gone);
   for (DisconnectCall& call : disconnects_) call.reply(gone);
   ReplyOpen(gone);
   queue_.Close();
@@ -92,9 +93,10 @@ void Driver::Dispatch() {
 
 void Driver::Drive() {
   state_.waker->Begin();
-  ServeImmediate();
   // Once: who asks again in a callback waits for the next run.
-  for (OrderedCall& call : state_.lanes.TakeOrdered()) Arrive(std::move(call));
+  Lanes::Calls calls = state_.lanes.TakeAll();
+  ServeImmediate(std::move(calls.immediate));
+  for (OrderedCall& call : calls.ordered) Arrive(std::move(call));
   do {
     Work work = Work::kAgain;
     while (work == Work::kAgain) {
@@ -117,7 +119,7 @@ void Driver::Drive() {
 }
 
 Work Driver::Turn() {
-  ServeImmediate();
+  if (state_.lanes.HasImmediate()) ServeImmediate(state_.lanes.TakeImmediate());
   Hear();
   ServeOrdered();
   return GoOn();
@@ -142,9 +144,8 @@ Work Driver::GoOn() {
   return yield ? Work::kYield : Work::kIdle;
 }
 
-void Driver::ServeImmediate() {
-  if (!state_.lanes.HasImmediate()) return;
-  for (ImmediateCall& call : state_.lanes.TakeImmediate()) {
+void Driver::ServeImmediate(std::vector<ImmediateCall> calls) {
+  for (ImmediateCall& call : calls) {
     std::visit([this](auto& one) { Serve(one); }, call);
   }
 }
@@ -202,6 +203,9 @@ void Driver::Serve(CommitCall& call) {
 
 void Driver::Serve(DisconnectCall& call) {
   if (opening_) {
+    if (disconnects_.size() >= Lanes::kCallsMax) {
+      return state_.Answer(std::move(call.reply), TooManyCalls());
+    }
     disconnects_.push_back(std::move(call));
     return;
   }
@@ -218,6 +222,14 @@ void Driver::Serve(DisconnectCall& call) {
 
 void Driver::Serve(SupersedeCall& call) {
   queue_.Supersede();
+  // Those behind this Supersede are still in the lane: see Lanes::TakeAll.
+  for (OrderedCall& old : std::exchange(ordered_, {})) {
+    std::visit(
+        [this](auto& one) {
+          state_.Answer(std::move(one.reply), SupersededCall());
+        },
+        old);
+  }
   state_.Answer(std::move(call.reply), absl::OkStatus());
 }
 
@@ -246,8 +258,20 @@ void Driver::Arrive(OrderedCall call) {
     return Serve(*queue);
   }
   if (replay_.is_active()) return ArriveInReplay(std::move(call));
-  ordered_.push_back(std::move(call));
+  WaitForTurn(std::move(call));
   ServeOrdered();
+}
+
+void Driver::WaitForTurn(OrderedCall call) {
+  if (ordered_.size() < Lanes::kCallsMax) {
+    ordered_.push_back(std::move(call));
+    return;
+  }
+  std::visit(
+      [this](auto& one) {
+        state_.Answer(std::move(one.reply), TooManyCalls());
+      },
+      call);
 }
 
 void Driver::ArriveInReplay(OrderedCall call) {
@@ -271,7 +295,7 @@ void Driver::ArriveInReplay(OrderedCall call) {
                   {{"state", std::string(StateName(state_.state))},
                    {"allowed", "Disconnect"}}));
   }
-  ordered_.push_back(std::move(call));
+  WaitForTurn(std::move(call));
 }
 
 void Driver::ServeOrdered() {

@@ -46,7 +46,8 @@ namespace penstock::core {
 //            confined to the strand.
 // Lifecycle: Create, commands, Shut. Whoever waits for an answer at its
 //            destruction gets one: as at a Disconnect, or CANCELLED.
-// Bound:     the lanes, one step, and what its parts say.
+// Bound:     the lanes, as many calls again that wait for their turn, one step,
+//            and what its parts say.
 class Driver : public std::enable_shared_from_this<Driver> {
  public:
   static std::shared_ptr<Driver> Create(
@@ -104,7 +105,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   Work GoOn();
 
   // Commands.
-  void ServeImmediate();
+  void ServeImmediate(std::vector<ImmediateCall> calls);
   void Serve(OpenCall& call);
   void Serve(ReleaseCall& call);
   void Serve(PrepareCall& call);
@@ -116,6 +117,8 @@ class Driver : public std::enable_shared_from_this<Driver> {
   // waits for its turn.
   void Arrive(OrderedCall call);
   void ArriveInReplay(OrderedCall call);
+  // Beyond Lanes::kCallsMax the call is refused.
+  void WaitForTurn(OrderedCall call);
   void ServeOrdered();
   void Serve(ReplayCall& call) { replay_.Ask(std::move(call)); }
   void Serve(ExtendCall& call);

@@ -67,6 +67,15 @@ struct DriverState {
           reply(std::move(value));
         });
   }
+  // One more who waits for the answer that `waiting` will get; beyond
+  // Lanes::kCallsMax it is refused.
+  template <typename Reply>
+  void Join(std::vector<Reply>& waiting, Reply reply) {
+    if (waiting.size() >= Lanes::kCallsMax) {
+      return Answer(std::move(reply), TooManyCalls());
+    }
+    waiting.push_back(std::move(reply));
+  }
   // A step was made: its position, and what it means for checkpoints.
   void NoteStep(const StepResult& result);
 

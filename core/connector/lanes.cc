@@ -6,19 +6,23 @@
 #include <absl/time/time.h>
 
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace penstock::core {
-namespace {
 
-absl::Status TooMany() {
+absl::Status TooManyCalls() {
   return WithRetryDelay(
       MakeError(Reason::BUDGET_EXCEEDED,
                 "taking a command: too many are under way to this connector"),
       absl::Milliseconds(100));
 }
 
-}  // namespace
+absl::Status SupersededCall() {
+  return MakeError(Reason::SUPERSEDED,
+                   "taking a command: a controller with a higher epoch took "
+                   "over before its turn came");
+}
 
 void Lanes::Push(OrderedCall call) {
   {
@@ -28,24 +32,31 @@ void Lanes::Push(OrderedCall call) {
       return;
     }
   }
-  Refuse(call, TooMany());
+  Refuse(call, TooManyCalls());
 }
 
 void Lanes::Push(ImmediateCall call) {
+  const bool supersedes = std::holds_alternative<SupersedeCall>(call);
+  std::vector<OrderedCall> superseded;
+  bool is_taken = false;
   {
     MutexLock lock(mu_);
-    if (immediate_.size() < kCallsMax) {
+    if (supersedes) superseded = std::exchange(ordered_, {});
+    if (supersedes || immediate_.size() < kCallsMax) {
       immediate_.push_back(std::move(call));
       has_immediate_.store(true, std::memory_order_release);
-      return;
+      is_taken = true;
     }
   }
-  Refuse(call, TooMany());
+  if (!is_taken) Refuse(call, TooManyCalls());
+  for (OrderedCall& old : superseded) Refuse(old, SupersededCall());
 }
 
-std::vector<OrderedCall> Lanes::TakeOrdered() {
+Lanes::Calls Lanes::TakeAll() {
   MutexLock lock(mu_);
-  return std::exchange(ordered_, {});
+  has_immediate_.store(false, std::memory_order_release);
+  return {.immediate = std::exchange(immediate_, {}),
+          .ordered = std::exchange(ordered_, {})};
 }
 
 std::vector<ImmediateCall> Lanes::TakeImmediate() {

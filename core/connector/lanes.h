@@ -75,19 +75,32 @@ void Refuse(Call& call, const absl::Status& error) {
   std::visit([&error](auto& one) { one.reply(error); }, call);
 }
 
+// What is answered instead of one command more than there may be.
+absl::Status TooManyCalls();
+// What the commands of a controller get that was taken over from.
+absl::Status SupersededCall();
+
 // Owner:   the driver. Threads: thread-safe.
-// Bound:   `kCallsMax` in each lane; one more is refused.
+// Bound:   `kCallsMax` in each lane; one more is refused. A Supersede is always
+//          taken: there is one for each takeover, which is durable first.
 class Lanes {
  public:
   static constexpr size_t kCallsMax = 1024;
+  struct Calls {
+    std::vector<ImmediateCall> immediate;
+    std::vector<OrderedCall> ordered;
+  };
 
   // Beyond the bound the call is answered BUDGET_EXCEEDED, with a retry delay,
   // on this thread. Blocks: never.
   void Push(OrderedCall call) ABSL_LOCKS_EXCLUDED(mu_);
+  // A Supersede refuses, on this thread, the ordered calls before it.
   void Push(ImmediateCall call) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Both lanes at one instant, each in the order in which it was pushed: if a
+  // call behind a Supersede is taken, the Supersede is, or was before.
+  Calls TakeAll() ABSL_LOCKS_EXCLUDED(mu_);
   // In the order they were pushed.
-  std::vector<OrderedCall> TakeOrdered() ABSL_LOCKS_EXCLUDED(mu_);
   std::vector<ImmediateCall> TakeImmediate() ABSL_LOCKS_EXCLUDED(mu_);
   // No lock, for a look between any two buffers. May miss a call that is being
   // pushed: that one wakes the driver.

@@ -25,8 +25,7 @@ namespace penstock::core {
 void QueueRunner::Ask(QueueCall call) {
   if (is_active()) {
     if (call.request.step == request_.step) {
-      replies_.push_back(std::move(call.reply));
-      return;
+      return state_.Join(replies_, std::move(call.reply));
     }
     state_.Answer(
         std::move(call.reply),
@@ -190,10 +189,7 @@ absl::Status QueueRunner::StartReading() {
 
 void QueueRunner::Supersede() {
   if (stage_ != Stage::kWaiting) return;
-  ReplyError(
-      MakeError(Reason::SUPERSEDED,
-                absl::StrCat("queueing step ", request_.step,
-                             ": a controller with a higher epoch took over")));
+  ReplyError(SupersededCall());
 }
 
 void QueueRunner::OnExtended(FlushedStep flushed) {

@@ -37,7 +37,7 @@ enum class Work {
 // which mostly answers inside the call. PUSHING never waits.
 //
 // Owner:   the driver. Threads: confined to its strand.
-// Bound:   one step; the replies that joined it are bounded by the lanes.
+// Bound:   one step; as many replies that joined it as a lane has calls.
 class QueueRunner {
  public:
   // `state` outlives this.

@@ -48,8 +48,7 @@ void ReplayRunner::Ask(ReplayCall call) {
   const Step step = call.request.result.step;
   if (is_active()) {
     CHECK_EQ(step, running_step());
-    replies_.push_back(std::move(call.reply));
-    return;
+    return state_.Join(replies_, std::move(call.reply));
   }
   if (failure_.has_value() && failure_->first == step) {
     return state_.Answer(std::move(call.reply), failure_->second);

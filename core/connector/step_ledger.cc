@@ -203,6 +203,11 @@ absl::Status StepLedger::Gone(Step step) const {
 }
 
 absl::Status StepLedger::CheckChain(Step step, Step previous_steps) const {
+  if (step == kStepsMax) {
+    return MakeError(Reason::INVALID_REQUEST,
+                     absl::StrCat("asking for step ", step, ": the last that ",
+                                  "there may be is ", kStepsMax - 1));
+  }
   if (previous_steps == made_steps_) return absl::OkStatus();
   return MakeError(
       Reason::STEP_GAP,

@@ -46,7 +46,8 @@ class StepLedger {
   // What asking for `step` means (rule 3's checks behind the running step):
   // its retained result; or null, that a new step may get this number.
   // Errors: STEP_RELEASED, STEP_GAP (never made and below the last step, or
-  // `previous_steps` is not made_steps(): then both are in the metadata).
+  // `previous_steps` is not made_steps(): then both are in the metadata),
+  // INVALID_REQUEST (kStepsMax).
   absl::StatusOr<ResultPtr> Ask(Step step, Step previous_steps) const
       ABSL_LOCKS_EXCLUDED(mu_);
   // Rule 6's for Replay: the answer it got before; or nullopt: a new one.

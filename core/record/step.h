@@ -12,6 +12,9 @@ namespace penstock::core {
 // exclusive: step n is done when the count is greater than n.
 using Step = uint64_t;
 
+// No step has this number, so that no count overflows.
+inline constexpr Step kStepsMax = UINT64_MAX;
+
 // One ordered lane into a sink, 0-based.
 using ShardIndex = uint32_t;
 

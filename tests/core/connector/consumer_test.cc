@@ -146,6 +146,46 @@ TEST_F(ConsumerTest, WakesForTheFirstBufferOnlyIfNobodyWaits) {
   EXPECT_EQ(changes_, 2);
 }
 
+// Who was told that there is enough and still waits, waits for room.
+TEST_F(ConsumerTest, DoesNotWakeForMoreThanEnough) {
+  consumer_->Buffered({.records = 3, .bytes = 30});
+  EXPECT_EQ(TakeWakes(), 1);
+  consumer_->WatchStaged({.records = 3, .bytes = UINT64_MAX});
+  for (int i = 0; i < 100; ++i) {
+    consumer_->Buffered({.records = 1, .bytes = 10});
+    EXPECT_EQ(TakeWakes(), 0);
+    consumer_->WatchStaged({.records = 3, .bytes = UINT64_MAX});
+  }
+  consumer_->EndOfInput();
+  EXPECT_EQ(TakeWakes(), 1);
+}
+
+TEST_F(ConsumerTest, BuffersWithoutRecordsWakeNobody) {
+  consumer_->Buffered({});
+  EXPECT_EQ(TakeWakes(), 0);
+  EXPECT_EQ(consumer_->staged().since, absl::InfiniteFuture());
+}
+
+// Only an answer can leave nothing staged, so first buffers are no more than
+// answers, and one.
+TEST_F(ConsumerTest, WakesForAFirstBufferOnceForEachAnswer) {
+  for (int round = 0; round < 3; ++round) {
+    consumer_->BeginQueue(StepCaps());
+    EXPECT_TRUE(Offer(Ten()));
+    EXPECT_TRUE(Offer(Ten()));
+    EXPECT_EQ(TakeWakes(), 1);
+    Answer({.records = 2, .bytes = 20});
+    EXPECT_EQ(TakeWakes(), 1);
+    (void)consumer_->TakeNews();
+  }
+}
+
+TEST_F(ConsumerTest, AnAbandonedOneWakesForNoBuffer) {
+  consumer_->Abandon();
+  consumer_->Buffered({.records = 1, .bytes = 10});
+  EXPECT_EQ(TakeWakes(), 0);
+}
+
 TEST_F(ConsumerTest, SaysSinceWhenSomethingIsStaged) {
   EXPECT_EQ(consumer_->staged().since, absl::InfiniteFuture());
   executor_.Advance(absl::Seconds(1));

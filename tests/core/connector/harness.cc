@@ -28,7 +28,10 @@ class Harness::Observer final : public ConnectorObserver {
  public:
   explicit Observer(std::shared_ptr<ObservedEvents> events)
       : events_(std::move(events)) {}
-  void OnChanged() override { ++events_->changes; }
+  void OnChanged() override {
+    ++events_->changes;
+    if (events_->on_changed) events_->on_changed();
+  }
   void OnError(const ErrorEntry& error) override {
     events_->errors.push_back(error);
   }

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,8 @@ class LineEncoder final : public RowEncoder {
 // Remembers what a connector told it.
 struct ObservedEvents {
   int changes = 0;
+  // Called inside the driver's run, once it has looked at everything.
+  std::function<void()> on_changed;
   std::vector<ErrorEntry> errors;
   std::vector<ParseError> parse_errors;
   // "start <label>" or "commit".

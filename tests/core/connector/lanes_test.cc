@@ -16,11 +16,11 @@ TEST(LanesTest, KeepsTheOrderOfEachLane) {
   Lanes lanes;
   lanes.Push(OrderedCall(ExtendCall{[](const absl::Status&) {}}));
   lanes.Push(OrderedCall(PauseCall{[](const absl::Status&) {}}));
-  const std::vector<OrderedCall> taken = lanes.TakeOrdered();
+  const std::vector<OrderedCall> taken = lanes.TakeAll().ordered;
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<ExtendCall>(taken[0]));
   EXPECT_TRUE(std::holds_alternative<PauseCall>(taken[1]));
-  EXPECT_TRUE(lanes.TakeOrdered().empty());
+  EXPECT_TRUE(lanes.TakeAll().ordered.empty());
 }
 
 TEST(LanesTest, SaysWithoutALockWhetherAnImmediateCommandWaits) {
@@ -47,6 +47,32 @@ TEST(LanesTest, IsBounded) {
   // The other lane is not concerned.
   lanes.Push(ImmediateCall(DrainCall{[](const absl::Status&) {}}));
   EXPECT_TRUE(lanes.HasImmediate());
+}
+
+TEST(LanesTest, ASupersedeRefusesTheOrderedCallsBeforeIt) {
+  Lanes lanes;
+  absl::Status old = absl::OkStatus();
+  lanes.Push(OrderedCall(
+      PauseCall{[&old](const absl::Status& status) { old = status; }}));
+  lanes.Push(ImmediateCall(SupersedeCall{[](const absl::Status&) {}}));
+  lanes.Push(OrderedCall(ExtendCall{[](const absl::Status&) {}}));
+  EXPECT_THAT(old, HasReason(Reason::SUPERSEDED));
+  const Lanes::Calls calls = lanes.TakeAll();
+  EXPECT_EQ(calls.immediate.size(), 1u);
+  ASSERT_EQ(calls.ordered.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<ExtendCall>(calls.ordered[0]));
+}
+
+TEST(LanesTest, AFullLaneTakesASupersede) {
+  Lanes lanes;
+  for (size_t i = 0; i < Lanes::kCallsMax; ++i) {
+    lanes.Push(ImmediateCall(DrainCall{[](const absl::Status&) {}}));
+  }
+  absl::Status refused = absl::OkStatus();
+  lanes.Push(ImmediateCall(
+      SupersedeCall{[&](const absl::Status& status) { refused = status; }}));
+  EXPECT_OK(refused);
+  EXPECT_EQ(lanes.TakeImmediate().size(), Lanes::kCallsMax + 1);
 }
 
 }  // namespace

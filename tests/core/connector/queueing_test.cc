@@ -1,4 +1,5 @@
 // What a Queue answers, and when (`protocol.md` rule 3).
+#include "core/connector/lanes.h"
 #include "tests/core/connector/harness.h"
 
 #include <gmock/gmock.h>
@@ -321,6 +322,69 @@ TEST_F(QueueTest, SupersededWhileItWaits) {
   harness_.RunUntilIdle();
   EXPECT_THAT(answer.status(), HasReason(Reason::SUPERSEDED));
   EXPECT_EQ(harness_.state(), ConnectorState::kRunning);
+}
+
+TEST_F(QueueTest, SupersedeRefusesWhatWaitsBehindABegunStep) {
+  harness_.source.HoldAnswers(true);
+  harness_.source.AppendNumbered("k", 5);
+  const Answer<QueueReply> step = harness_.QueueStep(1);
+  const Answer<Nothing> old = harness_.Pause();
+  harness_.connector->Supersede();
+  const Answer<Nothing> fresh = harness_.Pause();
+  EXPECT_THAT(old.status(), HasReason(Reason::SUPERSEDED));
+  EXPECT_FALSE(fresh.came());
+  harness_.source.AnswerHeld();
+  harness_.RunUntilIdle();
+  EXPECT_OK(step.status());
+  EXPECT_OK(fresh.status());
+}
+
+// The second one's takeover and its command reach the driver in one run.
+TEST_F(QueueTest, SupersedeRefusesNothingBehindIt) {
+  const Answer<QueueReply> old = harness_.Queue(Request(1, absl::Seconds(100)));
+  harness_.source.AppendNumbered("k", 5);
+  Answer<QueueReply> fresh;
+  harness_.events->on_changed = [&] {
+    harness_.events->on_changed = nullptr;
+    harness_.connector->Supersede();
+    harness_.connector->Queue(Request(1, absl::Seconds(100)), fresh.Callback());
+  };
+  harness_.Status();
+  EXPECT_OK(harness_.Release(0).status());
+  EXPECT_THAT(old.status(), HasReason(Reason::SUPERSEDED));
+  EXPECT_FALSE(fresh.came());
+  harness_.Advance(absl::Milliseconds(100));
+  EXPECT_OK(fresh.status());
+}
+
+TEST_F(QueueTest, NoMoreCallsWaitThanThereMayBe) {
+  harness_.source.HoldAnswers(true);
+  harness_.source.AppendNumbered("k", 5);
+  const Answer<QueueReply> first = harness_.QueueStep(1);
+  Answer<QueueReply> joined;
+  Answer<Nothing> waiting;
+  for (size_t i = 0; i <= Lanes::kCallsMax; ++i) {
+    harness_.connector->Queue(Request(1, absl::ZeroDuration()),
+                              joined.Callback());
+    harness_.connector->Pause(waiting.Callback());
+    harness_.RunUntilIdle();
+  }
+  // One joined the first; one more than may wait for their turn was refused.
+  EXPECT_EQ(joined.count(), 2);
+  EXPECT_EQ(waiting.count(), 1);
+  EXPECT_THAT(joined.status(), HasReason(Reason::BUDGET_EXCEEDED));
+  EXPECT_THAT(waiting.status(), HasReason(Reason::BUDGET_EXCEEDED));
+  harness_.source.AnswerHeld();
+  harness_.RunUntilIdle();
+  EXPECT_OK(first.status());
+}
+
+TEST_F(QueueTest, LastNumberNamesNoStep) {
+  harness_.source.AppendNumbered("k", 5);
+  EXPECT_THAT(harness_.QueueStep(kStepsMax).status(),
+              HasReason(Reason::INVALID_REQUEST));
+  EXPECT_EQ(harness_.made_steps(), 0u);
+  EXPECT_NE(harness_.MustQueue(kStepsMax - 1), nullptr);
 }
 
 TEST_F(QueueTest, WaitingHoldsNoLane) {

@@ -61,6 +61,21 @@ class CountingObserver final : public ConnectorObserver {
   std::atomic<int>& count_;
 };
 
+// Threads without timers: whatever moves was woken.
+class TimerlessExecutor final : public Executor {
+ public:
+  explicit TimerlessExecutor(Executor& executor) : executor_(executor) {}
+  void Schedule(Task task) override { executor_.Schedule(std::move(task)); }
+  TimerId ScheduleAfter(absl::Duration /*delay*/, Task /*task*/) override {
+    return TimerId::kNone;
+  }
+  bool Cancel(TimerId /*id*/) override { return false; }
+  const Clock& clock() const override { return executor_.clock(); }
+
+ private:
+  Executor& executor_;
+};
+
 class ThreadsTest : public testing::TestWithParam<FtModel> {
  protected:
   static constexpr size_t kRecords = 4000;
@@ -111,10 +126,11 @@ class ThreadsTest : public testing::TestWithParam<FtModel> {
     source_.End();
   }
 
-  std::shared_ptr<Connector> Open() {
+  std::shared_ptr<Connector> Open() { return Open(drivers_); }
+  std::shared_ptr<Connector> Open(Executor& executor) {
     ++request_.writer.open_number;
     std::shared_ptr<Connector> connector = Connector::Create(
-        ConnectorRuntime{.executor = drivers_,
+        ConnectorRuntime{.executor = executor,
                          .io = io_,
                          .environment = {.files = files_,
                                          .io = io_,
@@ -192,7 +208,37 @@ class ThreadsTest : public testing::TestWithParam<FtModel> {
   std::vector<StepResult> results_;
   ThreadPoolExecutor io_{"io", 2};
   ThreadPoolExecutor drivers_{"driver", 2};
+  TimerlessExecutor timerless_{drivers_};
 };
+
+// Each buffer is staged while its Queue looks, waits, or is on its way.
+TEST_P(ThreadsTest, NoWakeUpOfAWaitingQueueIsLost) {
+  std::shared_ptr<Connector> connector = Open(timerless_);
+  ASSERT_OK(AwaitDone([&](auto to) { connector->Extend(std::move(to)); }));
+  constexpr Step kRounds = kRecords / 16;
+  std::atomic<Step> asked{0};
+  const Thread reader("reader", [&](const std::stop_token& stop) {
+    for (Step read = 0; read < kRounds && !stop.stop_requested();) {
+      if (asked.load() > read) read += source_.Read(1) > 0 ? 1 : 0;
+    }
+  });
+  for (Step step = 0; step < kRounds; ++step) {
+    QueueRequest queue;
+    queue.step = step;
+    queue.previous_steps = step;
+    queue.min_records = 1;
+    queue.wait = absl::Hours(1);
+    const auto reply = Await<QueueReply>([&](auto to) {
+      asked.store(step + 1);
+      connector->Queue(queue, std::move(to));
+    });
+    ASSERT_OK(reply.status());
+    ASSERT_NE(reply->result, nullptr);
+    EXPECT_GT(reply->result->amount.records, 0u);
+    ASSERT_OK(AwaitDone(
+        [&](auto to) { connector->Release(step + 1, std::move(to)); }));
+  }
+}
 
 TEST_P(ThreadsTest, EverythingArrivesWhileEverybodyActs) {
   std::shared_ptr<Connector> connector = Open();
