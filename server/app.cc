@@ -227,7 +227,9 @@ class WorkerApp final : public App {
 
   void StopServing(absl::Duration grace) {
     if (server_ == nullptr) return;
+    // Whoever still waits is answered: the server waits for every call.
     hub_->Shutdown();
+    dispatcher_->Shutdown();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
     server_->Wait();
     server_.reset();

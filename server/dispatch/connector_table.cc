@@ -6,6 +6,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::server {
@@ -132,6 +133,11 @@ absl::StatusOr<ConnectorTable::OpenOutcome> ConnectorTable::BeginOpen(
   core::OpenReply repeat;
   {
     core::MutexLock lock(mu_);
+    if (cleared_) {
+      return MakeError(Reason::SHUTTING_DOWN,
+                       absl::StrCat("opening connector '", name,
+                                    "': this worker is going away"));
+    }
     if (const auto found = entries_.find(name); found != entries_.end()) {
       ASSIGN_OR_RETURN(const OpenOutcome outcome,
                        OpenAgain(found->second, request, body, reply));
@@ -140,7 +146,7 @@ absl::StatusOr<ConnectorTable::OpenOutcome> ConnectorTable::BeginOpen(
     } else {
       const uint64_t memory = request.spec.limits.memory_max;
       if (entries_.size() >= connectors_max_ ||
-          memory_ + memory > memory_max_) {
+          memory > memory_max_ - memory_) {
         return MakeError(
             Reason::MEMORY_REFUSED,
             absl::StrCat("opening connector '", name, "': its memory_max of ",
@@ -171,15 +177,17 @@ absl::StatusOr<ConnectorTable::OpenOutcome> ConnectorTable::BeginOpen(
 void ConnectorTable::SetConnector(const std::string& name,
                                   std::shared_ptr<core::Connector> connector) {
   core::MutexLock lock(mu_);
-  entries_.at(name).connector = std::move(connector);
+  const auto found = entries_.find(name);
+  if (found != entries_.end()) found->second.connector = std::move(connector);
 }
 
 ConnectorTable::Opened ConnectorTable::FinishOpen(
     const std::string& name, const absl::StatusOr<core::OpenReply>& result) {
   core::MutexLock lock(mu_);
-  const auto found = entries_.find(name);
-  Entry& entry = found->second;
   Opened opened;
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return opened;
+  Entry& entry = found->second;
   opened.waiting = std::move(entry.waiting_open);
   entry.waiting_open.clear();
   if (!result.ok()) {
@@ -189,8 +197,9 @@ ConnectorTable::Opened ConnectorTable::FinishOpen(
     return opened;
   }
   entry.open_reply = *result;
-  opened.delete_now = !entry.waiting_delete.empty();
-  entry.stage = opened.delete_now ? Stage::kDeleting : Stage::kOpen;
+  const bool delete_now = !entry.waiting_delete.empty();
+  if (delete_now) opened.delete_now = entry.connector;
+  entry.stage = delete_now ? Stage::kDeleting : Stage::kOpen;
   return opened;
 }
 
@@ -218,24 +227,50 @@ absl::StatusOr<ConnectorTable::Removal> ConnectorTable::BeginDelete(
 
 void ConnectorTable::WaitForDelete(const std::string& name,
                                    Reply<core::DisconnectReply> reply) {
-  core::MutexLock lock(mu_);
-  entries_.at(name).waiting_delete.push_back(std::move(reply));
+  {
+    core::MutexLock lock(mu_);
+    if (const auto found = entries_.find(name); found != entries_.end()) {
+      found->second.waiting_delete.push_back(std::move(reply));
+      return;
+    }
+  }
+  // Cleared meanwhile.
+  reply(core::DisconnectReply{});
 }
 
-ConnectorTable::Removed ConnectorTable::FinishDelete(const std::string& name) {
+std::vector<ConnectorTable::Reply<core::DisconnectReply>>
+ConnectorTable::FinishDelete(const std::string& name) {
+  std::map<std::string, Entry>::node_type removed;  // Dies without the lock.
   core::MutexLock lock(mu_);
-  Removed removed;
   const auto found = entries_.find(name);
-  if (found == entries_.end()) return removed;
-  removed.waiting = std::move(found->second.waiting_delete);
-  const std::string pipeline = found->second.pipeline;
+  if (found == entries_.end()) return {};
   memory_ -= found->second.memory;
-  entries_.erase(found);
-  removed.pipeline_idle = true;
-  for (const auto& [other, entry] : entries_) {
-    if (entry.pipeline == pipeline) removed.pipeline_idle = false;
+  removed = entries_.extract(found);
+  return std::move(removed.mapped().waiting_delete);
+}
+
+bool ConnectorTable::IsUsed(const std::string& pipeline) const {
+  core::MutexLock lock(mu_);
+  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& item) {
+    return item.second.pipeline == pipeline;
+  });
+}
+
+void ConnectorTable::Clear(const absl::Status& status) {
+  std::map<std::string, Entry> entries;
+  {
+    core::MutexLock lock(mu_);
+    cleared_ = true;
+    std::swap(entries, entries_);
+    memory_ = 0;
   }
-  return removed;
+  for (auto& [name, entry] : entries) {
+    // Answers what it was asked; what comes of that finds no entry any more.
+    entry.connector.reset();
+    for (auto& reply : entry.waiting_open) reply(status);
+    for (auto& reply : entry.waiting_delete) reply(status);
+    for (auto& done : entry.replies.TakeWaiting()) done(status);
+  }
 }
 
 ReplyCache::Outcome ConnectorTable::BeginOnce(const std::string& name,

@@ -49,17 +49,18 @@ class ConnectorTable {
   // under way. kAnswered: `reply` was given the first call's answer.
   enum class OpenOutcome { kRun, kWaits, kAnswered };
   // Errors: ALREADY_EXISTS, NOT_OWNER, REQUEST_ID_REUSED, MEMORY_REFUSED,
-  // INVALID_CONFIG (no name).
+  // INVALID_CONFIG (no name), SHUTTING_DOWN.
   absl::StatusOr<OpenOutcome> BeginOpen(const core::OpenRequest& request,
                                         Reply<core::OpenReply>& reply);
+  // No effect after Clear.
   void SetConnector(const std::string& name,
                     std::shared_ptr<core::Connector> connector);
   struct Opened {
     std::vector<Reply<core::OpenReply>> waiting;
     // The open failed: these deletes have nothing left to do.
     std::vector<Reply<core::DisconnectReply>> deletes;
-    // It succeeded, and a delete waits: the caller runs it.
-    bool delete_now = false;
+    // Not null: it succeeded, and a delete waits: the caller runs it.
+    std::shared_ptr<core::Connector> delete_now;
   };
   // A failed open is forgotten.
   Opened FinishOpen(const std::string& name,
@@ -78,12 +79,15 @@ class ConnectorTable {
                                       Reply<core::DisconnectReply>& reply);
   void WaitForDelete(const std::string& name,
                      Reply<core::DisconnectReply> reply);
-  struct Removed {
-    std::vector<Reply<core::DisconnectReply>> waiting;
-    // The pipeline has no connector left.
-    bool pipeline_idle = false;
-  };
-  Removed FinishDelete(const std::string& name);
+  // Returns who waited.
+  std::vector<Reply<core::DisconnectReply>> FinishDelete(
+      const std::string& name);
+  // Whether a pipeline has a connector, from the first word of its open on.
+  bool IsUsed(const std::string& pipeline) const;
+
+  // The end: drops every connector and answers all who wait here with `status`.
+  // Nothing is opened any more.
+  void Clear(const absl::Status& status);
 
   uint64_t memory_committed() const {
     core::MutexLock lock(mu_);
@@ -122,7 +126,9 @@ class ConnectorTable {
   const uint32_t replies_max_;
   mutable core::Mutex mu_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  // At most memory_max_.
   uint64_t memory_ ABSL_GUARDED_BY(mu_) = 0;
+  bool cleared_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace penstock::server

@@ -23,6 +23,8 @@ using core::Connector;
 using core::Fence;
 using core::MakeError;
 using core::Reason;
+template <typename T>
+using Reply = core::Control::Reply<T>;
 
 absl::Status Superseded(const Fence& fence) {
   return MakeError(Reason::SUPERSEDED,
@@ -32,6 +34,38 @@ absl::Status Superseded(const Fence& fence) {
                                 " took over meanwhile; end, or take a new "
                                 "epoch"));
 }
+
+absl::Status GoingAway() {
+  return MakeError(Reason::SHUTTING_DOWN,
+                   "answering a command: this worker is going away");
+}
+
+// A pipeline that has connectors is never forgotten. Whoever writes looks
+// again, so that the last word is true whoever else writes.
+void NoteUse(PipelineFences& fences, const ConnectorTable& table,
+             const std::string& pipeline) {
+  bool is_used = table.IsUsed(pipeline);
+  while (true) {
+    fences.SetInUse(pipeline, is_used);
+    const bool now = table.IsUsed(pipeline);
+    if (now == is_used) return;
+    is_used = now;
+  }
+}
+
+// What an open needs.
+// Shared by: the dispatcher and the opens that wait for a takeover.
+struct Opener {
+  const core::ConnectorRuntime runtime;
+  DispatchObserver* const observer;  // May be null.
+  // Shared by: the dispatcher and its commands in flight.
+  const std::shared_ptr<ConnectorTable> table;
+  const std::shared_ptr<PipelineFences> fences;
+  core::Mutex random_mu;
+  core::Random random ABSL_GUARDED_BY(random_mu);
+
+  void Open(core::OpenRequest request, Reply<core::OpenReply> reply);
+};
 
 class DispatcherImpl final : public Dispatcher {
  public:
@@ -52,7 +86,13 @@ class DispatcherImpl final : public Dispatcher {
                 connector->Supersede();
               }
             })),
-        random_(options.random_seed) {}
+        opener_(new Opener{.runtime = runtime_,
+                           .observer = observer_,
+                           .table = table_,
+                           .fences = fences_,
+                           .random_mu = {},
+                           .random = core::Random(options.random_seed)}) {}
+  ~DispatcherImpl() override { Shutdown(); }
 
   void Open(core::OpenRequest request, Reply<core::OpenReply> reply) override;
   void Delete(CommandHeader header, core::DisconnectRequest request,
@@ -138,6 +178,11 @@ class DispatcherImpl final : public Dispatcher {
     DrainAll(table_->All(), runtime_.executor, deadline, std::move(done));
   }
   bool draining() const override { return draining_.load(); }
+  void Shutdown() override {
+    draining_.store(true);
+    fences_->Close();
+    table_->Clear(GoingAway());
+  }
   std::shared_ptr<const core::StepResult> Retained(
       const std::string& name, core::Step step) const override {
     const auto connector = table_->Find(name);
@@ -180,15 +225,20 @@ class DispatcherImpl final : public Dispatcher {
           if (!header.released_steps.has_value()) {
             return run(**found, Reply<T>(std::move(answer)));
           }
-          Connector& connector = **found;
-          connector.Release(
+          const std::shared_ptr<Connector> connector = *std::move(found);
+          // The pass is held until the command is handed over, too. Weak: the
+          // connector holds this callback.
+          connector->Release(
               *header.released_steps,
-              [connector = *std::move(found), run = std::move(run),
-               answer = std::move(answer)](absl::Status released) mutable {
+              [weak = std::weak_ptr(connector), run = std::move(run),
+               answer = std::move(answer),
+               pass = *std::move(pass)](absl::Status released) mutable {
+                const std::shared_ptr<Connector> still = weak.lock();
+                if (released.ok() && still == nullptr) released = GoingAway();
                 if (!released.ok()) {
                   return answer(absl::StatusOr<T>(std::move(released)));
                 }
-                run(*connector, Reply<T>(std::move(answer)));
+                run(*still, Reply<T>(std::move(answer)));
               });
         });
   }
@@ -250,17 +300,14 @@ class DispatcherImpl final : public Dispatcher {
         });
   }
 
-  void OpenAdmitted(core::OpenRequest request, Reply<core::OpenReply> reply);
-
   const DispatcherOptions options_;
   const core::ConnectorRuntime runtime_;
   DispatchObserver* const observer_;  // May be null.
   // Shared by: this dispatcher and its commands in flight.
   const std::shared_ptr<ConnectorTable> table_;
   const std::shared_ptr<PipelineFences> fences_;
+  const std::shared_ptr<Opener> opener_;
   std::atomic<bool> draining_{false};
-  core::Mutex random_mu_;
-  core::Random random_ ABSL_GUARDED_BY(random_mu_);
 };
 
 // Forwards what one connector reports, under its name.
@@ -296,12 +343,12 @@ void Remove(const std::shared_ptr<PipelineFences>& fences,
             const std::shared_ptr<Connector>& connector,
             core::DisconnectRequest request) {
   connector->Disconnect(
-      request, [fences, table, observer, name, pipeline,
-                connector](absl::StatusOr<core::DisconnectReply> result) {
-        auto removed = table->FinishDelete(name);
-        if (removed.pipeline_idle) fences->SetInUse(pipeline, false);
+      request, [fences, table, observer, name,
+                pipeline](absl::StatusOr<core::DisconnectReply> result) {
+        auto waiting = table->FinishDelete(name);
+        NoteUse(*fences, *table, pipeline);
         if (observer != nullptr) observer->OnRemoved(name);
-        for (auto& waiting : removed.waiting) waiting(result);
+        for (auto& reply : waiting) reply(result);
       });
 }
 
@@ -314,49 +361,49 @@ void DispatcherImpl::Open(core::OpenRequest request,
     return;
   }
   const Fence fence = request.fence;
-  // `this` outlives its commands: destruction follows Drain.
-  fences_->Enter(fence,
-                 [this, request = std::move(request), reply = std::move(reply)](
-                     absl::StatusOr<PipelineFences::Pass> pass) mutable {
-                   if (!pass.ok()) return reply(pass.status());
-                   OpenAdmitted(std::move(request), std::move(reply));
-                 });
+  fences_->Enter(fence, [opener = opener_, request = std::move(request),
+                         reply = std::move(reply)](
+                            absl::StatusOr<PipelineFences::Pass> pass) mutable {
+    if (!pass.ok()) return reply(pass.status());
+    opener->Open(std::move(request), std::move(reply));
+  });
 }
 
-void DispatcherImpl::OpenAdmitted(core::OpenRequest request,
-                                  Reply<core::OpenReply> reply) {
+void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
   const Fence fence = request.fence;
   const std::string name = request.spec.name;
-  auto answer = [fences = fences_, fence, reply = std::move(reply)](
+  auto answer = [fences = fences, fence, reply = std::move(reply)](
                     absl::StatusOr<core::OpenReply> result) mutable {
     if (!fences->IsCurrent(fence)) return reply(Superseded(fence));
     reply(std::move(result));
   };
   Reply<core::OpenReply> joined(std::move(answer));
-  auto begun = table_->BeginOpen(request, joined);
+  auto begun = table->BeginOpen(request, joined);
   if (!begun.ok()) return joined(begun.status());
   if (*begun != ConnectorTable::OpenOutcome::kRun) return;
 
-  core::ConnectorRuntime runtime = runtime_;
+  NoteUse(*fences, *table, fence.pipeline);
+  core::ConnectorRuntime seeded = runtime;
   {
-    core::MutexLock lock(random_mu_);
-    runtime.random_seed = random_.Next64();
+    core::MutexLock lock(random_mu);
+    seeded.random_seed = random.Next64();
   }
   auto connector =
-      Connector::Create(runtime, std::move(request),
-                        std::make_unique<NamedObserver>(name, observer_));
-  table_->SetConnector(name, connector);
-  connector->Open([table = table_, fences = fences_, name, fence, connector,
-                   observer = observer_, joined = std::move(joined)](
+      Connector::Create(seeded, std::move(request),
+                        std::make_unique<NamedObserver>(name, observer));
+  table->SetConnector(name, connector);
+  connector->Open([table = table, fences = fences, name, fence,
+                   observer = observer, joined = std::move(joined)](
                       absl::StatusOr<core::OpenReply> result) mutable {
-    if (result.ok()) fences->SetInUse(fence.pipeline, true);
     auto opened = table->FinishOpen(name, result);
+    NoteUse(*fences, *table, fence.pipeline);
     if (result.ok() && observer != nullptr) observer->OnOpened(name);
     for (auto& other : opened.waiting) other(result);
     for (auto& other : opened.deletes) other(core::DisconnectReply{});
     joined(std::move(result));
-    if (opened.delete_now) {
-      Remove(fences, table, observer, name, fence.pipeline, connector, {});
+    if (opened.delete_now != nullptr) {
+      Remove(fences, table, observer, name, fence.pipeline, opened.delete_now,
+             {});
     }
   });
 }

@@ -56,7 +56,8 @@ class DispatchObserver {
 //
 // Owner:     the worker process. Threads: thread-safe; fence writes run on
 //            `runtime.io`, everything else inline or on a connector's strand.
-// Lifecycle: Shutdown, then destruction.
+// Lifecycle: Drain, for an orderly end; Shutdown; destruction. Commands that
+//            wait for a takeover may outlive it.
 // Bound:     `connectors_max`, `memory_max`.
 class Dispatcher : public core::Control {
  public:
@@ -72,6 +73,10 @@ class Dispatcher : public core::Control {
       absl::Duration deadline,
       absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done) = 0;
   virtual bool draining() const = 0;
+  // Drops every connector and what it has not committed. Whoever waits for an
+  // answer gets one: that of a connector that is gone, or SHUTTING_DOWN.
+  // Idempotent; the destructor does it, too.
+  virtual void Shutdown() = 0;
   virtual std::shared_ptr<const core::StepResult> Retained(
       const std::string& connector, core::Step step) const = 0;
   // Blocks: never; for metrics and health.

@@ -4,15 +4,35 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace penstock::server {
+namespace {
+
+absl::Status GoingAway() {
+  return core::MakeError(core::Reason::SHUTTING_DOWN,
+                         "taking a command: this worker is going away");
+}
+
+}  // namespace
 
 struct PipelineFences::Pass::Life {
   uint64_t handing_over = 0;
+  // Its first command was admitted. Until then the others wait.
+  bool begun = false;
+  std::vector<Waiting> when_begun;
   // Run when the last pass of a life that is over has ended.
   std::vector<absl::AnyInvocable<void()>> when_quiet;
 };
+
+PipelineFences::Pass& PipelineFences::Pass::operator=(Pass&& other) noexcept {
+  const Pass ended(std::move(*this));
+  life_ = std::move(other.life_);
+  fences_ = std::move(other.fences_);
+  return *this;
+}
 
 PipelineFences::Pass::~Pass() {
   if (life_ != nullptr && fences_ != nullptr) fences_->EndPass(life_);
@@ -30,8 +50,9 @@ PipelineFences::PipelineFences(Options options,
   const int64_t now = absl::ToUnixSeconds(io.clock().Now());
   for (auto& [pipeline, record] : records) {
     if (record.idle_since_s == 0) record.idle_since_s = now;
-    entries_[pipeline] =
-        Entry{std::move(record), std::make_shared<Pass::Life>()};
+    auto life = std::make_shared<Pass::Life>();
+    life->begun = true;
+    entries_[pipeline] = Entry{std::move(record), std::move(life)};
   }
 }
 
@@ -41,7 +62,12 @@ absl::Status PipelineFences::Judge(const core::Fence& fence, Pass& pass,
   const auto found = entries_.find(fence.pipeline);
   if (found == entries_.end()) {
     higher = true;
-    if (entries_.size() < options_.pipelines_max) return absl::OkStatus();
+    const bool has_room =
+        entries_.size() < options_.pipelines_max ||
+        std::any_of(entries_.begin(), entries_.end(), [this](const auto& item) {
+          return IsExpired(item.second.record);
+        });
+    if (has_room) return absl::OkStatus();
     return core::MakeError(
         core::Reason::MEMORY_REFUSED,
         absl::StrCat("taking command of pipeline '", fence.pipeline,
@@ -92,18 +118,50 @@ void PipelineFences::Enter(const core::Fence& fence, Admit admit) {
   absl::Status status;
   {
     core::MutexLock lock(mu_);
-    status = Judge(fence, pass, higher);
+    status = closed_ ? GoingAway() : Judge(fence, pass, higher);
+    if (status.ok() && higher) {
+      takings_.push_back({.fence = fence, .admit = std::move(admit)});
+    } else if (status.ok() && !pass.life_->begun) {
+      // It was not handed out: it does not end as a pass does.
+      pass.fences_ = nullptr;
+      --pass.life_->handing_over;
+      pass.life_->when_begun.push_back(
+          {.fence = fence, .admit = std::move(admit)});
+      return;
+    }
   }
-  if (!status.ok()) {
-    admit(std::move(status));
-  } else if (!higher) {
-    admit(std::move(pass));
-  } else {
-    saves_.Post(
-        [self = shared_from_this(), fence, admit = std::move(admit)]() mutable {
-          self->TakeOver(fence, std::move(admit));
-        });
+  if (!status.ok()) return admit(std::move(status));
+  if (!higher) return admit(std::move(pass));
+  saves_.Post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->TakeOverNext();
+  });
+}
+
+void PipelineFences::Close() {
+  std::vector<Waiting> waiting;
+  {
+    core::MutexLock lock(mu_);
+    closed_ = true;
+    for (Waiting& one : takings_) waiting.push_back(std::move(one));
+    takings_.clear();
+    for (auto& [pipeline, entry] : entries_) {
+      for (Waiting& one : std::exchange(entry.life->when_begun, {})) {
+        waiting.push_back(std::move(one));
+      }
+    }
   }
+  for (Waiting& one : waiting) one.admit(GoingAway());
+}
+
+void PipelineFences::TakeOverNext() {
+  std::optional<Waiting> next;
+  {
+    core::MutexLock lock(mu_);
+    if (takings_.empty()) return;
+    next = std::move(takings_.front());
+    takings_.pop_front();
+  }
+  TakeOver(next->fence, std::move(next->admit));
 }
 
 void PipelineFences::TakeOver(const core::Fence& fence, Admit admit) {
@@ -118,12 +176,19 @@ void PipelineFences::TakeOver(const core::Fence& fence, Admit admit) {
       records[pipeline] = entry.record;
     }
   }
-  // Another command of the same epoch may have made it durable meanwhile.
   if (!status.ok()) return admit(std::move(status));
-  if (!higher) return admit(std::move(pass));
+  if (!higher) {
+    // Another command of the same epoch made it durable meanwhile.
+    pass = Pass();
+    return Enter(fence, std::move(admit));
+  }
+  const auto old_record = records.find(fence.pipeline);
+  const bool in_use =
+      old_record != records.end() && old_record->second.idle_since_s == 0;
   Prune(records);
   records[fence.pipeline] =
-      FenceRecord{fence.epoch, fence.nonce, fence.controller_id, 0};
+      FenceRecord{fence.epoch, fence.nonce, fence.controller_id,
+                  in_use ? 0 : absl::ToUnixSeconds(io_.clock().Now())};
   status = store_->Save(records);
   if (!status.ok()) {
     return admit(core::WithContext(
@@ -152,14 +217,28 @@ void PipelineFences::TakeOver(const core::Fence& fence, Admit admit) {
       old->when_quiet.push_back([this, pipeline = fence.pipeline,
                                  admit = std::move(admit),
                                  pass = std::move(pass)]() mutable {
-        on_takeover_(pipeline);
-        admit(std::move(pass));
+        Begin(pipeline, true, std::move(pass), std::move(admit));
       });
       return;
     }
   }
-  if (took_over) on_takeover_(fence.pipeline);
+  Begin(fence.pipeline, took_over, std::move(pass), std::move(admit));
+}
+
+void PipelineFences::Begin(const std::string& pipeline, bool took_over,
+                           Pass pass, Admit admit) {
+  // Keeps this alive once the pass is given away.
+  const std::shared_ptr<PipelineFences> self = pass.fences_;
+  const std::shared_ptr<Pass::Life> life = pass.life_;
+  if (took_over) on_takeover_(pipeline);
   admit(std::move(pass));
+  std::vector<Waiting> waiting;
+  {
+    core::MutexLock lock(mu_);
+    life->begun = true;
+    waiting = std::exchange(life->when_begun, {});
+  }
+  for (Waiting& one : waiting) Enter(one.fence, std::move(one.admit));
 }
 
 void PipelineFences::EndPass(const std::shared_ptr<Pass::Life>& life) {
@@ -187,13 +266,15 @@ void PipelineFences::SetInUse(const std::string& pipeline, bool in_use) {
       in_use ? 0 : absl::ToUnixSeconds(io_.clock().Now());
 }
 
-void PipelineFences::Prune(std::map<std::string, FenceRecord>& records) const {
+bool PipelineFences::IsExpired(const FenceRecord& record) const {
   const int64_t now = absl::ToUnixSeconds(io_.clock().Now());
-  const int64_t grace = absl::ToInt64Seconds(options_.grace);
-  std::erase_if(records, [&](const auto& item) {
-    const int64_t since = item.second.idle_since_s;
-    return since != 0 && now - since > grace;
-  });
+  return record.idle_since_s != 0 &&
+         now - record.idle_since_s > absl::ToInt64Seconds(options_.grace);
+}
+
+void PipelineFences::Prune(std::map<std::string, FenceRecord>& records) const {
+  std::erase_if(records,
+                [this](const auto& item) { return IsExpired(item.second); });
 }
 
 std::map<std::string, FenceRecord> PipelineFences::records() const {

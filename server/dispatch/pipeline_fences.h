@@ -14,6 +14,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,7 +28,8 @@ namespace penstock::server {
 //
 // Owner:     the dispatcher. Shared by: its own tasks in flight.
 // Threads:   thread-safe; saves run one at a time on `io`.
-// Bound:     `pipelines_max` records.
+// Bound:     `pipelines_max` records; those of pipelines that were idle for
+//            longer than `grace` make room. Waiting commands: as the callers.
 class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
  public:
   struct Options {
@@ -41,7 +43,7 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
    public:
     Pass() = default;
     Pass(Pass&&) noexcept = default;
-    Pass& operator=(Pass&&) noexcept = default;
+    Pass& operator=(Pass&& other) noexcept;
     ~Pass();
 
    private:
@@ -61,9 +63,13 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
                  std::map<std::string, FenceRecord> records, core::Executor& io,
                  OnTakeover on_takeover);
 
-  // Calls `admit` exactly once: inline where nothing has to be made durable.
-  // Errors: INVALID_REQUEST, STALE_EPOCH, EPOCH_TAKEN, what saving met.
+  // Calls `admit` exactly once: inline where nothing has to be made durable and
+  // no takeover is under way.
+  // Errors: INVALID_REQUEST, STALE_EPOCH, EPOCH_TAKEN, MEMORY_REFUSED,
+  // SHUTTING_DOWN, what saving met.
   void Enter(const core::Fence& fence, Admit admit);
+  // From now on nobody new enters; who waits for a takeover is told so.
+  void Close();
   // Whether `fence` still commands its pipeline.
   bool IsCurrent(const core::Fence& fence) const;
   // The pipeline has connectors, or no more.
@@ -71,6 +77,11 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
   std::map<std::string, FenceRecord> records() const;
 
  private:
+  // Who waits for a takeover.
+  struct Waiting {
+    core::Fence fence;
+    Admit admit;
+  };
   struct Entry {
     FenceRecord record;
     std::shared_ptr<Pass::Life> life;
@@ -79,7 +90,12 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
   // Admission under the lock; nullopt-like kOk with `pass` unset = takeover.
   absl::Status Judge(const core::Fence& fence, Pass& pass, bool& higher)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeOverNext();
   void TakeOver(const core::Fence& fence, Admit admit);
+  // The takeover by `pass` is durable and the old epoch quiet.
+  void Begin(const std::string& pipeline, bool took_over, Pass pass,
+             Admit admit);
+  bool IsExpired(const FenceRecord& record) const;
   void Prune(std::map<std::string, FenceRecord>& records) const;
   void EndPass(const std::shared_ptr<Pass::Life>& life);
 
@@ -89,6 +105,9 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
   OnTakeover on_takeover_;
   mutable core::Mutex mu_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  // One task of `saves_` for each.
+  std::deque<Waiting> takings_ ABSL_GUARDED_BY(mu_);
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
   core::Strand saves_;
 };
 

@@ -55,6 +55,17 @@ class ReplyCache {
     return waiting;
   }
 
+  // Who waits for calls that will not finish.
+  std::vector<Done> TakeWaiting() {
+    std::vector<Done> waiting;
+    for (Call& call : calls_) {
+      for (Done& done : std::exchange(call.waiting, {})) {
+        waiting.push_back(std::move(done));
+      }
+    }
+    return waiting;
+  }
+
  private:
   struct Call {
     std::string request_id;

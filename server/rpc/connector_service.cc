@@ -79,7 +79,7 @@ class OpenReactor final
           if (reply.ok()) {
             response_ = wire::ToProto(*reply, spec);
             if (reply->position.size() > wire::kPositionInlineMax) {
-              positions_.Keep(reply->instance, reply->position);
+              positions_.Keep(spec.name, reply->instance, reply->position);
             }
           }
           Finish(wire::StatusToGrpc(reply.status()));
@@ -236,12 +236,16 @@ grpc::ServerUnaryReactor* ConnectorService::DeleteConnector(
   return Unary(
       context, wire::FromProto(*request),
       [&](wire::Command<core::DisconnectRequest> command, UnaryDone done) {
-        positions_.Forget(command.header.ref.instance);
+        core::ConnectorRef ref = command.header.ref;
         dispatcher_.Delete(
             std::move(command.header), command.request,
-            [response, done = std::move(done)](
+            [response, positions = &positions_, ref = std::move(ref),
+             done = std::move(done)](
                 absl::StatusOr<core::DisconnectReply> reply) mutable {
-              if (reply.ok()) *response = wire::DeleteToProto(*reply);
+              if (reply.ok()) {
+                positions->Forget(ref.connector, ref.instance);
+                *response = wire::DeleteToProto(*reply);
+              }
               done(reply.status());
             });
       });

@@ -103,7 +103,7 @@ absl::StatusOr<std::string> PartOf(Dispatcher& dispatcher,
                                         "': that instance is not open here"));
   }
   if (request.part() == v1::STEP_PART_BASE_POSITION) {
-    if (auto position = positions.Get(connector->instance())) {
+    if (auto position = positions.Get(name, connector->instance())) {
       return *std::move(position);
     }
   } else if (const auto result = connector->Retained(request.step())) {
@@ -195,14 +195,22 @@ grpc::ServerUnaryReactor* ControlService::CommitCheckpoint(
     grpc::CallbackServerContext* context,
     const v1::CommitCheckpointRequest* request,
     v1::CommitCheckpointResponse* response) {
-  return Unary(context, wire::FromProto(*request),
-               [&](wire::Command<core::CommitCheckpointRequest> command,
-                   UnaryDone done) {
-                 response->set_checkpointed_steps(command.request.steps);
-                 positions_.Forget(command.header.ref.instance);
-                 dispatcher_.CommitCheckpoint(std::move(command.header),
-                                              command.request, std::move(done));
-               });
+  return Unary(
+      context, wire::FromProto(*request),
+      [&](wire::Command<core::CommitCheckpointRequest> command,
+          UnaryDone done) {
+        response->set_checkpointed_steps(command.request.steps);
+        // Only a commit that took effect forgets: a stale one has none.
+        auto forget = [positions = &positions_, ref = command.header.ref,
+                       done = std::move(done)](absl::Status status) mutable {
+          if (status.ok()) {
+            positions->Forget(ref.connector, ref.instance);
+          }
+          done(std::move(status));
+        };
+        dispatcher_.CommitCheckpoint(std::move(command.header), command.request,
+                                     std::move(forget));
+      });
 }
 
 grpc::ServerUnaryReactor* ControlService::Disconnect(

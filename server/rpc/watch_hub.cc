@@ -50,6 +50,9 @@ struct WatchHub::State : std::enable_shared_from_this<WatchHub::State> {
   std::map<std::string, Known> known ABSL_GUARDED_BY(mu);
   std::set<std::string> changed ABSL_GUARDED_BY(mu);
   bool refreshing ABSL_GUARDED_BY(mu) = false;
+  // Refreshes that use the dispatcher just now; none begins once `shut`.
+  int looking ABSL_GUARDED_BY(mu) = 0;
+  core::CondVar looked;
   uint64_t next ABSL_GUARDED_BY(mu) = 1;
   uint64_t watches ABSL_GUARDED_BY(mu) = 0;
   bool shut ABSL_GUARDED_BY(mu) = false;
@@ -189,14 +192,19 @@ void WatchHub::State::Refresh() {
     std::swap(names, changed);
     from = shut ? nullptr : dispatcher;
     refreshing = false;
+    if (from == nullptr) return;
+    ++looking;
   }
-  if (from == nullptr) return;
   for (const std::string& name : names) {
     const auto connector = from->Find(name);
     if (connector == nullptr) continue;
     const core::ConnectorStatus status = connector->Status();
     core::MutexLock lock(mu);
     Apply(status);
+  }
+  {
+    core::MutexLock lock(mu);
+    if (--looking == 0) looked.NotifyAll();
   }
   Deliver();
 }
@@ -267,14 +275,12 @@ absl::StatusOr<std::shared_ptr<Watcher>> WatchHub::Watch(
     }
   }
   v1::WatchEvent end;
-  end.mutable_snapshot_end()->set_next_sequence(
-      from_sequence.value_or(state.next));
+  const uint64_t first = from_sequence.value_or(before);
+  end.mutable_snapshot_end()->set_next_sequence(first);
   watcher->AddSnapshot(std::move(end));
-  for (const v1::WatchEvent& event : state.kept) {
-    if (event.sequence() >= from_sequence.value_or(before)) {
-      watcher->Offer(event);
-    }
-  }
+  // What is outgoing just now comes once more: the watcher knows it then.
+  watcher->StartAt(first);
+  for (const v1::WatchEvent& event : state.kept) watcher->Offer(event);
   state.watchers.push_back(watcher);
   for (const core::ConnectorStatus& status : statuses) {
     state.ScheduleRefresh(status.name);
@@ -298,6 +304,11 @@ void WatchHub::Shutdown() {
     core::MutexLock lock(state_->mu);
     state_->shut = true;
     state_->dispatcher = nullptr;
+    // Behind this the dispatcher may go.
+    state_->looked.Wait(state_->mu, [this] {
+      state_->mu.AssertHeld();
+      return state_->looking == 0;
+    });
     std::swap(watchers, state_->watchers);
   }
   for (const auto& watcher : watchers) {

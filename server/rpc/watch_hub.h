@@ -28,7 +28,7 @@ namespace penstock::server {
 //
 // Owner:     the app. Threads: thread-safe.
 // Lifecycle: SetDispatcher before connectors are opened; Shutdown ends every
-//            watch.
+//            watch and waits for a look at the dispatcher that is under way.
 // Bound:     keeps `Watcher::kEventsMax` events or `kBytesMax` bytes for
 //            watchers that come back; `kWatchersMax` watchers.
 class WatchHub final : public DispatchObserver {

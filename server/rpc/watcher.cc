@@ -58,6 +58,11 @@ void Watcher::AddSnapshot(v1::WatchEvent event) {
   snapshot_.push_back(std::move(event));
 }
 
+void Watcher::StartAt(uint64_t sequence) {
+  core::MutexLock lock(mu_);
+  next_sequence_ = sequence;
+}
+
 void Watcher::Offer(const v1::WatchEvent& event) {
   const v1::WatchKind kind = KindOf(event);
   if (kind != v1::WATCH_KIND_UNSPECIFIED) {
@@ -71,6 +76,10 @@ void Watcher::Offer(const v1::WatchEvent& event) {
   {
     core::MutexLock lock(mu_);
     if (closed_) return;
+    if (event.sequence() != 0) {
+      if (event.sequence() < next_sequence_) return;
+      next_sequence_ = event.sequence() + 1;
+    }
     if (Coalesces(kind)) {
       newest_[{event.connector(), kind}] = event;
     } else {

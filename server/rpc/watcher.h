@@ -54,7 +54,10 @@ class Watcher {
 
   // Adds an event of the snapshot: not counted against the bound.
   void AddSnapshot(v1::WatchEvent event);
-  // Adds an event if the filter wants it.
+  // From now on events with lower numbers are not taken.
+  void StartAt(uint64_t sequence);
+  // Adds an event if the filter wants it. One that was offered before, by its
+  // number, is not taken again.
   void Offer(const v1::WatchEvent& event);
   // Ends the watch with `status` once what waits was taken.
   void Close(absl::Status status);
@@ -71,6 +74,7 @@ class Watcher {
   std::deque<v1::WatchEvent> snapshot_ ABSL_GUARDED_BY(mu_);
   std::deque<v1::WatchEvent> events_ ABSL_GUARDED_BY(mu_);
   size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t next_sequence_ ABSL_GUARDED_BY(mu_) = 0;
   // By connector and kind: the newest.
   std::map<std::pair<std::string, int>, v1::WatchEvent> newest_
       ABSL_GUARDED_BY(mu_);

@@ -25,6 +25,8 @@ class RealWorker {
   explicit RealWorker(Options options);
   RealWorker() : RealWorker(Options()) {}
 
+  // Ends the worker without a drain; the client stays.
+  void Stop() { app_.reset(); }
   // Ends it as a crash would and starts it on the same state.
   void Restart();
   // The same state on a TCP port of loopback.

@@ -107,6 +107,8 @@ void SimulatedControl::Call(Terms<T> terms, Reply<T> reply, SendFn send) {
                                             witness] {
           send(*worker.control,
                [&network, worker, answer, witness](absl::StatusOr<T> result) {
+                 // It was killed: nobody hears what its remains say.
+                 if (worker.process->frozen) return;
                  witness(worker, result);
                  network.Send([answer, result] { answer(result); });
                });

@@ -14,12 +14,6 @@
 #include <string>
 #include <vector>
 
-#ifdef __SANITIZE_ADDRESS__
-// A process that is killed frees nothing: what waited for an answer holds the
-// connector that was to give it.
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
-
 namespace penstock::simulation {
 namespace {
 

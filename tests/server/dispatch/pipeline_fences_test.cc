@@ -140,6 +140,59 @@ TEST_F(PipelineFencesTest, TwoCommandsOfOneNewEpochBothEnter) {
   EXPECT_OK((*second)->status());
 }
 
+// Otherwise an old command that is still handed over acts after a new one.
+TEST_F(PipelineFencesTest, NoCommandOfTheNewEpochPassesItsTakeover) {
+  Start();
+  ASSERT_OK(Enter(FenceOf(5)));
+  auto old = Begin(FenceOf(5));
+  const auto taker = Begin(FenceOf(6));
+  executor_.RunUntilIdle();
+  const auto second = Begin(FenceOf(6));
+  executor_.RunUntilIdle();
+  EXPECT_FALSE(second->has_value());
+  old->reset();
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(taker->has_value());
+  ASSERT_TRUE(second->has_value());
+  EXPECT_OK((*second)->status());
+}
+
+TEST_F(PipelineFencesTest, WhoWaitedForATakeoverIsJudgedAfterIt) {
+  Start();
+  ASSERT_OK(Enter(FenceOf(5)));
+  auto old = Begin(FenceOf(5));
+  const auto taker = Begin(FenceOf(6));
+  executor_.RunUntilIdle();
+  const auto second = Begin(FenceOf(6));
+  const auto higher = Begin(FenceOf(7));
+  executor_.RunUntilIdle();
+  old->reset();
+  executor_.RunUntilIdle();
+  taker->reset();
+  executor_.RunUntilIdle();
+  second->reset();
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(higher->has_value());
+  EXPECT_OK((*higher)->status());
+  EXPECT_TRUE(fences_->IsCurrent(FenceOf(7)));
+}
+
+TEST_F(PipelineFencesTest, CloseAnswersWhoWaits) {
+  Start();
+  ASSERT_OK(Enter(FenceOf(5)));
+  const auto old = Begin(FenceOf(5));
+  const auto taker = Begin(FenceOf(6));
+  executor_.RunUntilIdle();
+  const auto second = Begin(FenceOf(6));
+  const auto third = Begin(FenceOf(7));
+  fences_->Close();
+  ASSERT_TRUE(second->has_value());
+  ASSERT_TRUE(third->has_value());
+  EXPECT_THAT((*second)->status(), HasReason(Reason::SHUTTING_DOWN));
+  EXPECT_THAT((*third)->status(), HasReason(Reason::SHUTTING_DOWN));
+  EXPECT_THAT(Enter(FenceOf(6)), HasReason(Reason::SHUTTING_DOWN));
+}
+
 TEST_F(PipelineFencesTest, OfTwoTakersTheHigherOneStays) {
   Start();
   ASSERT_OK(Enter(FenceOf(5)));
@@ -187,6 +240,38 @@ TEST_F(PipelineFencesTest, APipelineWithoutConnectorsIsForgottenAfterItsGrace) {
   other.pipeline = "mail";
   ASSERT_OK(Enter(other));
   EXPECT_FALSE(fences_->records().contains("shop"));
+}
+
+TEST_F(PipelineFencesTest, APipelineThatNeverHadAConnectorIsForgotten) {
+  Start(absl::Minutes(10));
+  ASSERT_OK(Enter(FenceOf(5)));
+  executor_.Advance(absl::Minutes(11));
+  Fence other = FenceOf(1);
+  other.pipeline = "mail";
+  ASSERT_OK(Enter(other));
+  EXPECT_FALSE(fences_->records().contains("shop"));
+}
+
+TEST_F(PipelineFencesTest, ForgottenPipelinesMakeRoom) {
+  Start(absl::Minutes(10));
+  for (const char* name : {"a", "b", "c"}) {
+    Fence fence = FenceOf(1);
+    fence.pipeline = name;
+    ASSERT_OK(Enter(fence));
+  }
+  fences_->SetInUse("a", true);
+  executor_.Advance(absl::Minutes(11));
+  EXPECT_OK(Enter(FenceOf(1)));
+  EXPECT_TRUE(fences_->records().contains("a"));
+  EXPECT_FALSE(fences_->records().contains("b"));
+}
+
+TEST_F(PipelineFencesTest, ATakeoverLeavesAPipelineInUse) {
+  Start(absl::Minutes(10));
+  ASSERT_OK(Enter(FenceOf(5)));
+  fences_->SetInUse("shop", true);
+  ASSERT_OK(Enter(FenceOf(6)));
+  EXPECT_EQ(fences_->records()["shop"].idle_since_s, 0);
 }
 
 TEST_F(PipelineFencesTest, APipelineInUseIsNeverForgotten) {

@@ -1,0 +1,170 @@
+#include "server/dispatch/dispatcher.h"
+
+#include "core/base/error.h"
+#include "tests/core/connector/harness.h"
+#include "tests/support/fake_filesystem.h"
+#include "tests/support/status_matchers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace penstock::server {
+namespace {
+
+using core::Answer;
+using core::CommandHeader;
+using core::HasReason;
+using core::Nothing;
+using core::Reason;
+
+// A dispatcher over the connector harness's fakes, on one thread.
+class DispatcherTest : public testing::Test {
+ protected:
+  DispatcherTest() : paths_({}) {
+    harness_.request.spec.limits.memory_max = uint64_t{1} << 30;
+    auto dispatcher = Dispatcher::Create(
+        {.memory_max = uint64_t{4} << 30},
+        core::ConnectorRuntime{.executor = executor(),
+                               .io = executor(),
+                               .environment = {.files = files_,
+                                               .io = executor(),
+                                               .clock = executor().clock(),
+                                               .paths = paths_},
+                               .registry = harness_.registry,
+                               .random_seed = 0},
+        MakeFileFenceStore(files_, "/state"), nullptr);
+    EXPECT_OK(dispatcher.status());
+    dispatcher_ = *std::move(dispatcher);
+  }
+
+  core::ManualExecutor& executor() { return harness_.executor; }
+  static core::Fence FenceOf(uint64_t epoch) {
+    return {.pipeline = "pipeline",
+            .controller_id = "c",
+            .epoch = epoch,
+            .nonce = "nonce-of-it"};
+  }
+  CommandHeader Header(uint64_t epoch) const {
+    CommandHeader header;
+    header.fence = FenceOf(epoch);
+    header.ref = {.connector = "connector", .instance = instance_};
+    return header;
+  }
+  Answer<core::OpenReply> StartOpen(uint64_t epoch) {
+    core::OpenRequest request = harness_.request;
+    request.fence = FenceOf(epoch);
+    request.writer.open_number = 1;
+    Answer<core::OpenReply> answer;
+    dispatcher_->Open(request, answer.Callback());
+    return answer;
+  }
+  void Open(uint64_t epoch) {
+    const Answer<core::OpenReply> answer = StartOpen(epoch);
+    executor().RunUntilIdle();
+    ASSERT_OK(answer.status());
+    instance_ = answer->instance;
+    Answer<Nothing> extended;
+    dispatcher_->Extend(Header(epoch), extended.Callback());
+    executor().RunUntilIdle();
+    ASSERT_OK(extended.status());
+  }
+  Answer<core::QueueReply> Queue(CommandHeader header, absl::Duration wait) {
+    core::QueueRequest queue;
+    queue.step = 0;
+    queue.wait = wait;
+    Answer<core::QueueReply> answer;
+    dispatcher_->Queue(std::move(header), queue, answer.Callback());
+    return answer;
+  }
+
+  core::Harness harness_;
+  core::FakeFileSystem files_;
+  const core::PathPolicy paths_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::string instance_;
+};
+
+// The connector is busy when the old controller's command comes, so that the
+// release it carries is answered late, and the command handed over later still.
+TEST_F(DispatcherTest, ACommandBehindItsReleaseDoesNotActAfterATakeover) {
+  Open(5);
+  CommandHeader old = Header(5);
+  old.released_steps = 0;
+  CommandHeader taker = Header(6);
+  taker.released_steps = 0;
+  Answer<Nothing> paused;
+  std::optional<size_t> seen_at_takeover;
+  dispatcher_->Release(old, [&](const absl::Status&) {
+    dispatcher_->Pause(old, paused.Callback());
+    dispatcher_->Release(taker, [&](const absl::Status& status) {
+      EXPECT_OK(status);
+      seen_at_takeover = harness_.source.commands().size();
+    });
+  });
+  executor().RunUntilIdle();
+  EXPECT_TRUE(paused.came());
+  EXPECT_EQ(harness_.source.commands().size(), seen_at_takeover);
+}
+
+TEST_F(DispatcherTest, MemoryThatWouldOverflowIsRefused) {
+  Open(5);
+  core::OpenRequest request = harness_.request;
+  request.fence = FenceOf(5);
+  request.spec.name = "other";
+  request.spec.limits.memory_max = UINT64_MAX - (uint64_t{1} << 20);
+  Answer<core::OpenReply> answer;
+  dispatcher_->Open(request, answer.Callback());
+  executor().RunUntilIdle();
+  EXPECT_THAT(answer.status(), HasReason(Reason::MEMORY_REFUSED));
+}
+
+TEST_F(DispatcherTest, ShutdownAnswersWhoeverWaits) {
+  Open(5);
+  const Answer<core::QueueReply> queue = Queue(Header(5), absl::Hours(1));
+  EXPECT_FALSE(queue.came());
+  Answer<core::DisconnectReply> deleted;
+  dispatcher_->Delete(Header(5), {.deadline = absl::Hours(1)},
+                      deleted.Callback());
+  dispatcher_->Shutdown();
+  EXPECT_TRUE(queue.came());
+  EXPECT_TRUE(deleted.came());
+  EXPECT_THAT(Queue(Header(5), absl::ZeroDuration()).status(),
+              HasReason(Reason::SHUTTING_DOWN));
+  EXPECT_THAT(StartOpen(5).status(), HasReason(Reason::SHUTTING_DOWN));
+  dispatcher_->Shutdown();
+}
+
+TEST_F(DispatcherTest, DestructionAnswersAnOpenThatWaitsForItsTakeover) {
+  const Answer<core::OpenReply> open = StartOpen(5);
+  EXPECT_FALSE(open.came());
+  dispatcher_.reset();
+  EXPECT_THAT(open.status(), HasReason(Reason::SHUTTING_DOWN));
+  executor().RunUntilIdle();
+  EXPECT_EQ(open.count(), 1);
+}
+
+// A process dies: its tasks never run, what it owned is freed all the same.
+TEST_F(DispatcherTest, NothingOutlivesADispatcherWithCallsOutstanding) {
+  Open(5);
+  const std::weak_ptr<core::Connector> connector =
+      dispatcher_->Find("connector");
+  const Answer<core::QueueReply> queue = Queue(Header(5), absl::Hours(1));
+  CommandHeader releasing = Header(5);
+  releasing.released_steps = 0;
+  Answer<Nothing> commit;
+  dispatcher_->CommitCheckpoint(releasing, {}, commit.Callback());
+  Answer<core::DisconnectReply> deleted;
+  dispatcher_->Delete(Header(5), {}, deleted.Callback());
+  executor().DropAll();
+  dispatcher_.reset();
+  executor().DropAll();
+  EXPECT_TRUE(connector.expired());
+}
+
+}  // namespace
+}  // namespace penstock::server
