@@ -91,7 +91,7 @@ absl::Status CheckExit(int wait_status, const std::string& program,
 }  // namespace
 
 LocalWorker::LocalWorker(std::string program, std::string state_dir,
-                         std::string socket_dir)
+                         std::unique_ptr<SocketDirectory> socket_dir)
     : program_(std::move(program)),
       state_dir_(std::move(state_dir)),
       socket_dir_(std::move(socket_dir)),
@@ -99,30 +99,24 @@ LocalWorker::LocalWorker(std::string program, std::string state_dir,
 
 absl::StatusOr<std::unique_ptr<LocalWorker>> LocalWorker::Start(
     const std::string& program, const std::string& state_dir) {
-  // Short, because a socket's path has room for 107 bytes only.
-  char socket_dir[] = "/tmp/penstock-XXXXXX";
-  if (mkdtemp(socket_dir) == nullptr) {
-    return SystemError("making a directory for the worker's socket", errno);
-  }
-  auto worker = std::unique_ptr<LocalWorker>(new LocalWorker(
-      program.empty() ? FindProgram() : program, state_dir, socket_dir));
+  ASSIGN_OR_RETURN(std::unique_ptr<SocketDirectory> socket_dir,
+                   SocketDirectory::Make("/tmp"));
+  auto worker = std::unique_ptr<LocalWorker>(
+      new LocalWorker(program.empty() ? FindProgram() : program, state_dir,
+                      std::move(socket_dir)));
   RETURN_IF_ERROR(worker->Spawn());
   return worker;
 }
 
-LocalWorker::~LocalWorker() {
-  Stop();
-  unlink(absl::StrCat(socket_dir_, "/worker.sock").c_str());
-  rmdir(socket_dir_.c_str());
-}
+LocalWorker::~LocalWorker() { Stop(); }
 
 std::string LocalWorker::target() const {
-  return absl::StrCat("unix:", socket_dir_, "/worker.sock");
+  return absl::StrCat("unix:", socket_dir_->socket());
 }
 
 absl::Status LocalWorker::Spawn() {
   const std::string listen = target();
-  unlink(absl::StrCat(socket_dir_, "/worker.sock").c_str());
+  unlink(socket_dir_->socket().c_str());
   const char* arguments[] = {program_.c_str(),
                              "--listen",
                              listen.c_str(),

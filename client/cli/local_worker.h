@@ -1,6 +1,8 @@
 // A worker of the command's own, as a child process.
 #pragma once
 
+#include "client/cli/socket_directory.h"
+
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
@@ -40,12 +42,12 @@ class LocalWorker {
 
  private:
   LocalWorker(std::string program, std::string state_dir,
-              std::string socket_dir);
+              std::unique_ptr<SocketDirectory> socket_dir);
   absl::Status Spawn();
 
   const std::string program_;
   const std::string state_dir_;
-  const std::string socket_dir_;
+  const std::unique_ptr<SocketDirectory> socket_dir_;
   pid_t pid_ = 0;
   int restarts_ = 0;
   // What makes another start useless.

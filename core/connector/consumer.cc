@@ -274,7 +274,9 @@ void Consumer::Answer(Command command, FlushedStep step) {
     step.transaction_started = old.transaction_started;
     step.transaction_committed = old.transaction_committed;
     step.transaction_label = std::move(old.transaction_label);
-    step.end_of_input = totals_.end_of_input && totals_.queued.records == 0;
+    // A step that is asked for by now has a position to carry, and is the last.
+    step.end_of_input =
+        totals_.end_of_input && totals_.queued.records == 0 && !step_requested_;
     flushed_ = {};
     if (command == Command::kQueue) news_.extended = std::move(step);
     if (command == Command::kReplay) news_.replayed = std::move(step);

@@ -54,7 +54,7 @@ struct FlushedStep {
   bool transaction_started = false;
   bool transaction_committed = false;
   std::optional<std::string> transaction_label;
-  // Nothing more will ever come, and nothing is staged.
+  // Nothing more will ever come, nothing is staged, no step is asked for.
   bool end_of_input = false;
 };
 

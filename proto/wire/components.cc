@@ -99,8 +99,6 @@ ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
     case v1::FormatSpec::kRaw: {
       auto config = std::make_shared<core::RawConfig>();
       config->record_bytes_max = limits.record_bytes_max;
-      // A CR belongs to the record: raw lines are passed on as they stand.
-      config->strip_cr = false;
       return config;
     }
     case v1::FormatSpec::kNdjson: {

@@ -12,8 +12,6 @@ namespace penstock::core {
 struct RawConfig final : ComponentConfig {
   // Longest record, line end not counted. From 1.
   size_t record_bytes_max = size_t{16} << 20;
-  // One CR before the LF belongs to the line end, not to the record.
-  bool strip_cr = true;
 
   absl::string_view type() const override { return "raw"; }
 };

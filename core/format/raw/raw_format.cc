@@ -21,7 +21,7 @@ ParseResult RawParser::Parse(const Fragment& fragment) {
   RecordBatchBuilder builder(fragment.block, fragment.partition);
   builder.Reserve(records_before_ + records_before_ / 8);
   for (uint32_t at = 0; at < text.size();) {
-    const Line line = LineAt(text, at, config_.strip_cr);
+    const Line line = LineAt(text, at, /*strip_cr=*/false);
     const uint32_t size = line.end - line.begin;
     if (size <= config_.record_bytes_max && !fragment.is_cut) [[likely]] {
       builder.Add({.value_begin = fragment.begin + line.begin,

@@ -93,9 +93,10 @@ std::vector<SinkFile> ManifestsDescending(
 absl::Status DamagedState(absl::string_view path, absl::string_view problem) {
   return MakeError(
       Reason::STATE_DAMAGED,
-      absl::StrCat("state of a file sink is damaged: ", path, ": ", problem,
-                   "; restore the directory from a copy, or move it away and "
-                   "reset the connector"),
+      absl::StrCat(
+          "state of a file sink is damaged: ", path, ": ", problem,
+          "; restore the directory from a copy, or start anew: another "
+          "connector name, another directory"),
       {{"path", std::string(path)}});
 }
 

@@ -169,7 +169,7 @@ class Opening {
                      found.has_value() ? ", which last ran below exactly-once"
                                        : " and no manifest",
                      ", though it was opened before; restore the directory, or "
-                     "reset the connector"),
+                     "start anew: another connector name, another directory"),
         {{"path", std::string(directory_)}});
   }
 

@@ -58,7 +58,8 @@ absl::Status Expired(const FilePosition& position, absl::string_view problem) {
       Reason::POSITION_EXPIRED,
       absl::StrCat("go on in ", position.path, " at byte ", position.end, ": ",
                    problem,
-                   "; put the file back as it was, or reset the connector"),
+                   "; put the file back as it was, or start anew: another "
+                   "connector name, another directory for its sink"),
       {{"path", position.path}, {"position", absl::StrCat(position.end)}});
 }
 

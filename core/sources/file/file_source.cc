@@ -39,9 +39,11 @@ absl::StatusOr<std::unique_ptr<File>> OpenPlainFile(
 absl::Status GoneSince(const FilePosition& resume, const absl::Status& status) {
   return MakeError(
       Reason::POSITION_EXPIRED,
-      absl::StrCat("go on in ", resume.path, " at byte ", resume.end, ": ",
-                   status.message(),
-                   "; put the file back, or reset the connector"),
+      absl::StrCat(
+          "go on in ", resume.path, " at byte ", resume.end, ": ",
+          status.message(),
+          "; put the file back, or start anew: another connector name, "
+          "another directory for its sink"),
       {{"path", resume.path}, {"position", absl::StrCat(resume.end)}});
 }
 

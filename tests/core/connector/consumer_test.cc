@@ -205,6 +205,18 @@ TEST_F(ConsumerTest, RequestBelongsToTheNextQueue) {
   EXPECT_TRUE(consumer_->TakeNews().extended->requested);
 }
 
+// Bad records at the very end: their position comes behind the flush.
+TEST_F(ConsumerTest, AStepRequestedWhileOneIsFlushedIsTheLast) {
+  consumer_->BeginQueue(StepCaps());
+  consumer_->RequestStep();
+  consumer_->EndOfInput();
+  Answer({});
+  EXPECT_FALSE(consumer_->TakeNews().extended->end_of_input);
+  consumer_->BeginQueue(StepCaps());
+  Answer({});
+  EXPECT_TRUE(consumer_->TakeNews().extended->end_of_input);
+}
+
 TEST_F(ConsumerTest, RequestOfABlockedQueueIsKept) {
   consumer_->RequestStep();
   const BudgetLease other = budget_->ForceReserve(100);

@@ -179,7 +179,8 @@ TEST(SpecTest, RawLinesKeepTheirCarriageReturn) {
   v1::ConnectorSpec given = Smallest();
   given.mutable_format()->mutable_raw();
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
-  EXPECT_FALSE(As<core::RawConfig>(spec.format).strip_cr);
+  EXPECT_EQ(As<core::RawConfig>(spec.format).record_bytes_max,
+            spec.limits.record_bytes_max);
   EXPECT_EQ(spec.route->type(), "partition");
 }
 

@@ -51,17 +51,10 @@ TEST(RawParserTest, AnEmptyTextHasNoRecord) {
   EXPECT_EQ(parsed.line_count, 0u);
 }
 
-TEST(RawParserTest, ACrBeforeTheLineEndBelongsToIt) {
+TEST(RawParserTest, ACrBelongsToTheRecord) {
   RawParser parser(RawConfig{});
   EXPECT_THAT(ParseWhole(parser, "a\r\n\r\nb\rc\r\r\nd\r").values(),
-              ElementsAre("a", "", "b\rc\r", "d\r"));
-}
-
-TEST(RawParserTest, ACrStaysIfToldSo) {
-  RawConfig config;
-  config.strip_cr = false;
-  RawParser parser(config);
-  EXPECT_THAT(ParseWhole(parser, "a\r\nb\n").values(), ElementsAre("a\r", "b"));
+              ElementsAre("a\r", "\r", "b\rc\r\r", "d\r"));
 }
 
 TEST(RawParserTest, PassesAnyBytes) {
