@@ -7,6 +7,7 @@
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <utility>

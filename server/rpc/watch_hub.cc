@@ -237,8 +237,8 @@ absl::StatusOr<std::shared_ptr<Watcher>> WatchHub::Watch(
   // Read before the watch is registered: events that come meanwhile follow the
   // snapshot, and counters are refreshed once more.
   const std::vector<core::ConnectorStatus> statuses = dispatcher->Statuses();
-  core::MutexLock lock(state_->mu);
   State& state = *state_;
+  core::MutexLock lock(state.mu);
   if (state.watchers.size() >= kWatchersMax) {
     return core::MakeError(
         core::Reason::MEMORY_REFUSED,
