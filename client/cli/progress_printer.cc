@@ -47,7 +47,7 @@ std::string Short(double value) {
     value /= 1000;
     ++unit;
   }
-  return absl::StrFormat(unit == 0 ? "%.0f%s" : "%.2f%s", value, units[unit]);
+  return absl::StrFormat("%.*f%s", unit == 0 ? 0 : 2, value, units[unit]);
 }
 
 std::string Quoted(absl::string_view text) {
