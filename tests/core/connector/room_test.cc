@@ -119,17 +119,6 @@ TEST_F(RoomTest, WaitForRoomEndsWithTheWait) {
   EXPECT_NE(harness_.MustQueue(4), nullptr);
 }
 
-TEST_F(RoomTest, PauseMakesAQueueThatWaitsForRoomAnswer) {
-  Append(20);
-  Start();
-  for (Step step = 0; step < 4; ++step) harness_.MustQueue(step);
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(4, absl::Seconds(100)));
-  harness_.MustPause();
-  ASSERT_OK(answer.status());
-  EXPECT_EQ(answer->no_step->reason, NoStepReason::kInterrupted);
-}
-
 TEST_F(RoomTest, BegunStepEndsBeforeTheBufferThatDoesNotFit) {
   Start();
   // Seven and a half records in flight, so that one more fits.

@@ -72,7 +72,7 @@ TEST_F(WakeTest, WhatIsStagedBehindTheLookStallsIfNobodyQueues) {
   StageBehindTheLook();
   harness_.MustExtend();
   EXPECT_EQ(harness_.events->on_changed, nullptr);
-  harness_.Advance(absl::Seconds(31));
+  harness_.Advance(absl::Seconds(61));
   EXPECT_EQ(harness_.Status().health.condition, Condition::kStalled);
 }
 
