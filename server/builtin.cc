@@ -2,6 +2,7 @@
 
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
+#include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/null/null_sink.h"
 #include "core/sources/file/file_source.h"
@@ -16,6 +17,7 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("null", core::MakeNullSink);
+  registry.RegisterDeadLetter("file", core::MakeDeadLetterFile);
 }
 
 }  // namespace penstock::server

@@ -33,6 +33,8 @@ CliExit CliExitOf(const absl::Status& status) {
     case Reason::PROGRESS_LOST:
     case Reason::FOREIGN_PROGRESS:
     case Reason::WRITER_FENCED:
+    case Reason::ROW_REFUSED:
+    case Reason::TOO_MANY_BAD_ROWS:
       return CliExit::kNeedsDecision;
     default:
       return CliExit::kFailed;

@@ -47,6 +47,9 @@ Verdict JudgeReason(Reason reason) {
     case Reason::INVALID_REQUEST:
     case Reason::MALFORMED_FRAME:
     case Reason::RECORD_TOO_LARGE:
+    // A new life would meet the same rows, and count them from zero.
+    case Reason::ROW_REFUSED:
+    case Reason::TOO_MANY_BAD_ROWS:
     case Reason::NOT_FOUND:
     case Reason::POSITION_MISMATCH:
     case Reason::PROGRESS_BEHIND:

@@ -28,6 +28,7 @@ enum class Reason {
   MALFORMED_FRAME,    // bytes that do not decode as what they claim to be
   RECORD_TOO_LARGE,   // one record or file is above its limit
   REQUEST_ID_REUSED,  // same request_id, other body
+  ROW_REFUSED,        // a target refuses a row, and always will
   // NotFound, AlreadyExists.
   NO_SUCH_CONNECTOR,
   NOT_FOUND,  // a file, a type or another named thing
@@ -49,8 +50,9 @@ enum class Reason {
   PROGRESS_LOST,
   FOREIGN_PROGRESS,
   WRITER_FENCED,
-  LEVEL_REFUSED,     // the connector cannot give the delivery level asked
-  CONNECTOR_FAILED,  // the connector is FAILED; reopen it
+  LEVEL_REFUSED,      // the connector cannot give the delivery level asked
+  CONNECTOR_FAILED,   // the connector is FAILED; reopen it
+  TOO_MANY_BAD_ROWS,  // more rows were refused than the limits let pass
   // PermissionDenied, Unauthenticated.
   NOT_OWNER,          // the connector belongs to another pipeline
   PATH_NOT_ALLOWED,   // outside of every --allow-path root

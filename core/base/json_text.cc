@@ -87,4 +87,13 @@ void AppendJsonString(absl::string_view text, std::string& to) {
   to.push_back('"');
 }
 
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace penstock::core

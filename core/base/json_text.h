@@ -12,4 +12,8 @@ namespace penstock::core {
 // well-formed UTF-8 becomes U+FFFD, so that the result always is valid JSON.
 void AppendJsonString(absl::string_view text, std::string& to);
 
+// Whether all of `text` is well-formed UTF-8, so that it comes back unchanged
+// from the JSON string that AppendJsonString makes.
+bool IsUtf8(absl::string_view text);
+
 }  // namespace penstock::core

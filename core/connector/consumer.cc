@@ -136,7 +136,8 @@ std::shared_ptr<ConnectorMetrics> Consumer::custom_metrics() const {
 uint64_t Consumer::Estimate(const RecordBatch& batch) const {
   const BufferSize size = batch.size();
   return std::max<uint64_t>(
-      1, options_.estimator->EstimateBytes(size.records, size.bytes));
+      1, options_.estimator->EstimateBytes(size.records, size.bytes) +
+             size.records * options_.row_table_bytes);
 }
 
 uint64_t Consumer::MaxBatchSize() const {

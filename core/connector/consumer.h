@@ -120,6 +120,8 @@ class Consumer final : public InputConsumer {
     uint64_t queued_bytes_max = 0;
     // Estimates encoded sizes; shared by no encoding thread.
     std::unique_ptr<const RowEncoder> estimator;
+    // What a chunk holds of each row beside the row.
+    uint64_t row_table_bytes = 0;
     // Shared by: the connector and all leases.
     std::shared_ptr<InflightBudget> budget;
     // Shared by: the driver and all that wake it.

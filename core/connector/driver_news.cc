@@ -100,6 +100,8 @@ void Driver::TakeOver(OpenedConnector opened) {
           .limits = opened.limits,
           .route = opened.route,
           .encode_policy = skips ? EncodePolicy::kSkip : EncodePolicy::kFail,
+          .skip_refused_rows =
+              state_.request.spec.on_refused_row == BadRecordPolicy::kSkip,
           .base_steps = state_.request.base_steps,
           .progress = std::move(opened.progress),
           .random_seed = generator.Next64()},

@@ -5,6 +5,8 @@
 #include "core/base/status_macros.h"
 #include "core/connector/backpressure.h"
 #include "core/contract/endpoint.h"
+#include "core/handoff/chunk.h"
+#include "core/handoff/refused_rows.h"
 #include "core/record/schema.h"
 
 #include <absl/status/status.h>
@@ -105,6 +107,29 @@ absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
   return absl::OkStatus();
 }
 
+// What becomes of rows that the sink refuses.
+absl::Status OpenDeadLetters(const OpeningContext& context,
+                             OpenedConnector& opened) {
+  const OpenRequest& request = context.request;
+  const ConnectorSpec& spec = request.spec;
+  SinkParts& parts = *opened.sink;
+  parts.refused_rows = std::make_unique<RefusedRows>(spec.refused_rows);
+  if (spec.dead_letter == nullptr) return absl::OkStatus();
+  for (ShardIndex shard = 0; shard < spec.shards; ++shard) {
+    ASSIGN_OR_RETURN(std::unique_ptr<DeadLetterOutput> output,
+                     context.runtime.registry.MakeDeadLetter(
+                         *spec.dead_letter,
+                         {.incarnation = request.incarnation,
+                          .connector = spec.name,
+                          .writer = request.writer,
+                          .shard = shard,
+                          .level = opened.level},
+                         context.runtime.environment));
+    parts.dead_letters.push_back(std::move(output));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status OpenSource(const OpeningContext& context,
                         std::unique_ptr<Parser> parser,
                         OpenedConnector& opened) {
@@ -112,6 +137,9 @@ absl::Status OpenSource(const OpeningContext& context,
   options.level = opened.level;
   options.queued_bytes_max = opened.limits.queued_bytes_max;
   options.estimator = opened.encoder->Clone();
+  if (opened.sink->target->TellsRowsApart()) {
+    options.row_table_bytes = sizeof(RowPosition);
+  }
   options.budget = opened.budget;
   options.waker = context.waker;
   options.completed = context.completed;
@@ -244,6 +272,7 @@ absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
   opened->sink->target = std::move(target);
 
   absl::Status status = OpenSink(context, *opened);
+  if (status.ok()) status = OpenDeadLetters(context, *opened);
   if (status.ok() && opened->source != nullptr) {
     status = OpenSource(context, std::move(parser), *opened);
   }

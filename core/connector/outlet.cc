@@ -104,6 +104,7 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
   const std::string run_id = RandomId(generator);
   const auto breaker = std::make_shared<Breaker>(options.breaker);
   size_t chunk_bytes = options.limits.chunk_bytes;
+  const bool tells_rows_apart = parts_->target->TellsRowsApart();
   for (ShardIndex shard = 0; shard < shards; ++shard) {
     ShardQueue& queue = parts_->queues->at(shard);
     // The worker keeps the parts until it has stopped, and they keep neither
@@ -125,6 +126,13 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
     worker.random_seed = options.random_seed + shard;
     worker.run_id = run_id;
     worker.breaker = breaker;
+    worker.refused_rows = {
+        .tells_rows_apart = tells_rows_apart,
+        .skip = options.skip_refused_rows,
+        .dead_letters = parts_->dead_letters.empty()
+                            ? nullptr
+                            : parts_->dead_letters[shard].get(),
+        .counter = parts_->refused_rows.get()};
     workers_->push_back(ShardWorker::Create(std::move(worker), std::move(sink),
                                             queue, io, *parts_->events));
   }
@@ -132,7 +140,9 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
       MakeHandoff(std::move(encoder), options.route, *parts_->queues, budget_,
                   ChunkConfig{.target_bytes = std::max<size_t>(1, chunk_bytes),
                               .encode_policy = options.encode_policy,
-                              .level = options.level},
+                              .level = options.level,
+                              .row_positions = tells_rows_apart,
+                              .keep_refused = !parts_->dead_letters.empty()},
                   clock);
   for (const auto& worker : *workers_) worker->Start();
 }

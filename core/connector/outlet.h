@@ -8,12 +8,14 @@
 #include "core/connector/mailbox.h"
 #include "core/connector/requests.h"
 #include "core/connector/waker.h"
+#include "core/contract/dead_letter.h"
 #include "core/contract/output_endpoint.h"
 #include "core/contract/output_target.h"
 #include "core/contract/row_encoder.h"
 #include "core/handoff/ack_tracker.h"
 #include "core/handoff/breaker.h"
 #include "core/handoff/budget.h"
+#include "core/handoff/refused_rows.h"
 #include "core/handoff/router.h"
 #include "core/handoff/shard_queues.h"
 #include "core/handoff/shard_worker.h"
@@ -91,6 +93,9 @@ struct SinkParts {
   std::unique_ptr<OutputTarget> target;
   // Per shard its writers, connected.
   std::vector<std::vector<std::unique_ptr<OutputEndpoint>>> endpoints;
+  std::unique_ptr<RefusedRows> refused_rows;
+  // Per shard; empty: rows that are left out are not kept.
+  std::vector<std::unique_ptr<DeadLetterOutput>> dead_letters;
   std::unique_ptr<ShardQueues> queues;
   std::unique_ptr<SinkEvents> events;
 
@@ -110,6 +115,8 @@ class Outlet {
     ConnectorLimits limits;
     RouteKind route = RouteKind::kKeyHash;
     EncodePolicy encode_policy = EncodePolicy::kSkip;
+    // Whether rows that the target refuses are left out.
+    bool skip_refused_rows = false;
     Step base_steps = 0;
     // Of each shard at open; empty below exactly-once.
     std::vector<Step> progress;

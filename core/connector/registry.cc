@@ -69,6 +69,11 @@ void Registry::RegisterSink(std::string name, SinkFactory factory) {
   Register("sink", std::move(name), std::move(factory), sinks_);
 }
 
+void Registry::RegisterDeadLetter(std::string name, DeadLetterFactory factory) {
+  Register("dead-letter output", std::move(name), std::move(factory),
+           dead_letters_);
+}
+
 absl::StatusOr<std::unique_ptr<InputEndpoint>> Registry::MakeSource(
     const ComponentConfig& config, const Environment& environment) const {
   const auto factory = Find("source", config.type(), sources_);
@@ -95,6 +100,14 @@ absl::StatusOr<std::unique_ptr<OutputTarget>> Registry::MakeSink(
   const auto factory = Find("sink", config.type(), sinks_);
   if (!factory.ok()) return factory.status();
   return (**factory)(config, environment);
+}
+
+absl::StatusOr<std::unique_ptr<DeadLetterOutput>> Registry::MakeDeadLetter(
+    const ComponentConfig& config, const DeadLetterOpen& open,
+    const Environment& environment) const {
+  const auto factory = Find("dead-letter output", config.type(), dead_letters_);
+  if (!factory.ok()) return factory.status();
+  return (**factory)(config, open, environment);
 }
 
 std::vector<std::string> Registry::source_names() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/contract/component.h"
+#include "core/contract/dead_letter.h"
 #include "core/contract/endpoint.h"
 #include "core/contract/output_target.h"
 #include "core/contract/parser.h"
@@ -33,12 +34,16 @@ class Registry {
   using SinkFactory =
       std::function<absl::StatusOr<std::unique_ptr<OutputTarget>>(
           const ComponentConfig&, const Environment&)>;
+  using DeadLetterFactory =
+      std::function<absl::StatusOr<std::unique_ptr<DeadLetterOutput>>(
+          const ComponentConfig&, const DeadLetterOpen&, const Environment&)>;
 
   // Requires: the name is not taken.
   void RegisterSource(std::string name, SourceFactory factory);
   void RegisterParser(std::string name, ParserFactory factory);
   void RegisterEncoder(std::string name, EncoderFactory factory);
   void RegisterSink(std::string name, SinkFactory factory);
+  void RegisterDeadLetter(std::string name, DeadLetterFactory factory);
 
   // By `config.type()`. Errors: INVALID_CONFIG naming the unknown type and
   // those that exist; whatever the factory found wrong.
@@ -51,6 +56,9 @@ class Registry {
       const ComponentConfig& config, FrameKind frames) const;
   absl::StatusOr<std::unique_ptr<OutputTarget>> MakeSink(
       const ComponentConfig& config, const Environment& environment) const;
+  absl::StatusOr<std::unique_ptr<DeadLetterOutput>> MakeDeadLetter(
+      const ComponentConfig& config, const DeadLetterOpen& open,
+      const Environment& environment) const;
 
   std::vector<std::string> source_names() const;
   std::vector<std::string> format_names() const;
@@ -61,6 +69,7 @@ class Registry {
   std::map<std::string, ParserFactory> parsers_;
   std::map<std::string, EncoderFactory> encoders_;
   std::map<std::string, SinkFactory> sinks_;
+  std::map<std::string, DeadLetterFactory> dead_letters_;
 };
 
 }  // namespace penstock::core

@@ -4,11 +4,10 @@
 // See design §4 and the proto comments for meaning.
 #pragma once
 
-#include "core/connector/shard_status.h"
-#include "core/connector/state_machine.h"
+#include "core/connector/connector_status.h"
 #include "core/contract/component.h"
+#include "core/contract/dead_letter.h"
 #include "core/contract/ft_model.h"
-#include "core/contract/health.h"
 #include "core/contract/output_target.h"
 #include "core/contract/parse_error.h"
 #include "core/contract/resume.h"
@@ -131,22 +130,6 @@ struct ReplayReply {
   bool already_held = false;
 };
 
-struct Blocker {
-  enum class Kind {
-    kBarrier,
-    kOpenTransaction,
-    kReplay,
-    kUnflushedShard,
-    kUnreleasedStep,
-    kUnfinishedStep,
-  };
-  Kind kind = Kind::kUnfinishedStep;
-  Step step = 0;
-  std::optional<ShardIndex> shard;
-  absl::Time since;
-  std::string text;
-};
-
 // Rule 7.
 struct PrepareCheckpointRequest {
   Step steps = 0;
@@ -207,6 +190,10 @@ struct ConnectorSpec {
   bool allow_lower = false;
   BadRecordPolicy on_parse_error = BadRecordPolicy::kSkip;
   BadRecordPolicy on_encode_error = BadRecordPolicy::kSkip;
+  // Of rows that the target refuses, if it can tell which.
+  BadRecordPolicy on_refused_row = BadRecordPolicy::kFail;
+  RefusedRowLimits refused_rows;
+  std::shared_ptr<const ComponentConfig> dead_letter;  // null: none
   ConnectorLimits limits;
 };
 
@@ -237,58 +224,6 @@ struct OpenReply {
   // Per shard; empty below exactly-once.
   std::vector<Step> shard_progress;
   std::optional<FtModel> level;
-};
-
-struct ErrorEntry {
-  std::string tag;
-  absl::Time time;
-  // Running count of this tag, 1-based.
-  uint64_t index = 0;
-  bool fatal = false;
-  std::string text;
-};
-
-// Everything GetConnector and the watches show of one connector.
-struct ConnectorStatus {
-  std::string name;
-  std::string pipeline;
-  std::string instance;
-  std::string spec_bytes;
-  ConnectorState state = ConnectorState::kOpened;
-  std::optional<FtModel> level_asked;
-  std::optional<FtModel> level;
-  bool end_of_input = false;
-  std::optional<Step> running_step;
-  Step base_steps = 0;
-  // Last step + 1; the base if there was none.
-  Step made_steps = 0;
-  Step released_steps = 0;
-  Step completed_steps = 0;
-  Step checkpointed_steps = 0;
-  std::vector<Step> retained_steps;
-  // Totals of this instance (INV-8) and what is staged now.
-  BufferSize buffered_total;
-  BufferSize extended_total;
-  BufferSize replayed_total;
-  BufferSize queued;
-  uint64_t records_out = 0;
-  uint64_t records_skipped = 0;
-  uint64_t records_discarded = 0;
-  uint64_t parse_errors = 0;
-  uint64_t already_held_steps = 0;
-  uint64_t inflight_bytes = 0;
-  // How often bytes in flight rose to their high mark.
-  uint64_t inflight_pauses = 0;
-  // Since when the first unfinished step is registered; zero: there is none.
-  absl::Duration oldest_step_age;
-  uint64_t retained_bytes = 0;
-  std::vector<ShardStatus> shards;
-  ConnectorHealth health;
-  absl::Time health_since;
-  std::optional<std::string> first_error;
-  uint64_t error_count = 0;
-  std::vector<ErrorEntry> errors;
-  std::vector<Blocker> blockers;
 };
 
 }  // namespace penstock::core

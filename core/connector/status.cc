@@ -66,6 +66,8 @@ ConnectorStatus Driver::Status() const {
     shown.progress = shown.worker.progress;
     shown.held_bytes = shown.worker.held_bytes;
     shown.parked_chunks = published.parked_chunks[shard];
+    status.records_refused += shown.worker.rows_refused;
+    status.dead_letters += shown.worker.dead_letters;
     if (published.sink != nullptr) {
       const ShardQueue& queue = published.sink->queues->at(shard);
       shown.queued_chunks = queue.size();

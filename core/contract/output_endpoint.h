@@ -68,10 +68,9 @@ struct OutputBatch {
 //
 // Threads: confined to one caller at a time (its shard worker); methods block
 //          for I/O, so they run on an I/O executor.
-// Errors:  retryable trouble is kUnavailable, kDeadlineExceeded,
-//          kResourceExhausted or kAborted; a record the target refuses is
-//          kInvalidArgument; WRITER_FENCED and all else is fatal. After any
-//          error the batch is rolled back: the next call is BatchStart. That
+// Errors:  sink_error.h says what an error means: retryable trouble, a row
+//          that the target refuses (MakeRowRefused), a fence, or fatal. After
+//          an error the batch is rolled back: the next call is BatchStart. That
 //          may also come inside a batch, whose deadline has passed between two
 //          calls, and rolls it back.
 // Retry:   a retryable answer of BatchEnd or Commit may hide a success. The
@@ -103,6 +102,13 @@ class OutputEndpoint {
   // Seed: `batch_end`. With the default committer everything is durable and
   // visible when it returns OK; with an OutputCommitter, when that confirmed.
   virtual absl::Status BatchEnd() = 0;
+  // Ours, in the place of BatchEnd: finds out whether the target would take
+  // the batch as BatchEnd and the commit would, then rolls it back. Nothing of
+  // it becomes visible and progress stays; the next call is BatchStart.
+  // Returns: OK also where Retry says so: a batch committed before is no longer
+  // in question. Errors: as above.
+  // Requires: OutputTarget::TellsRowsApart().
+  virtual absl::Status BatchProbe();
 
   // Seed: `is_fault_tolerant`.
   virtual bool IsFaultTolerant() const = 0;

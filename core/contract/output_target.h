@@ -79,6 +79,10 @@ class OutputTarget {
   // The highest level this sink can prove with its configuration.
   virtual std::optional<FtModel> FaultTolerance() const = 0;
   virtual FrameKind Frames() const = 0;
+  // True: an error of kind kBadRow is about single rows, so that the batch
+  // without them is taken, and in exactly-once endpoints have BatchProbe.
+  // Frames are then cut at rows. False: such an error breaks the shard.
+  virtual bool TellsRowsApart() const { return false; }
   // Takes the fence for `open.writer`, then returns each shard's progress (a
   // count of committed steps); empty below exactly-once.
   // Errors: WRITER_FENCED (a higher writer was there), FOREIGN_PROGRESS,

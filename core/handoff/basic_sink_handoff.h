@@ -104,9 +104,7 @@ class SinkHandoff final : public Handoff {
       // The rows stay; their lease is to outlive the reservation.
       for (Shard& shard : shards_) {
         const ShardBuffer<Encoder>& buffer = shard.buffer;
-        if (buffer.rows() == 0) continue;
-        shard.lease =
-            TakeLease(shard, buffer.bytes() + buffer.position_bytes());
+        shard.lease = TakeLease(shard, buffer.bytes() + buffer.beside_bytes());
       }
     }
     for (Shard& shard : shards_) shard.buffer.ReturnUnused();
@@ -139,7 +137,7 @@ class SinkHandoff final : public Handoff {
     if (exactly_once_) return next;
     for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) {
       ShardBuffer<Encoder>& buffer = shards_[i].buffer;
-      if (buffer.rows() == 0) continue;
+      if (buffer.IsEmpty()) continue;
       const absl::Time due = buffer.oldest_ingest() + config_.age_max;
       if (due <= steady_now) {
         Seal(i);
@@ -189,9 +187,9 @@ class SinkHandoff final : public Handoff {
     if (buffer.bytes() >= config_.target_bytes) Seal(index);
   }
 
-  // The row just appended is the first of this step in its chunk.
+  // What comes now is the first of this step in its chunk.
   void NoteFirstOfStep(ShardBuffer<Encoder>& buffer) {
-    if (buffer.rows() == 1) {
+    if (!buffer.HasAck()) {
       // One reading of the clock is good for a whole batch.
       if (!now_.has_value()) now_ = clock_.SteadyNow();
       buffer.set_oldest_ingest(*now_);
@@ -210,19 +208,21 @@ class SinkHandoff final : public Handoff {
               .With("partition", record.meta.partition)
               .With("offset", record.meta.offset)
           << "skipped a record that cannot be encoded: " << status.message();
+      if (!config_.keep_refused) return;
+      ShardBuffer<Encoder>& buffer = shards_[shard].buffer;
+      if (!buffer.HasAckOf(step_)) NoteFirstOfStep(buffer);
+      buffer.AddRefused(record, status);
+      if (buffer.beside_bytes() >= config_.target_bytes) Seal(shard);
       return;
     }
     ++counters_.records_discarded;
-    Poison(WithContext(
-        status, absl::StrCat("while encoding the record at offset ",
-                             record.meta.offset, " of partition ",
-                             record.meta.partition, " for shard ", shard)));
+    Poison(CannotEncode(status, record.meta, shard));
   }
 
   void Seal(ShardIndex index) {
     Shard& shard = shards_[index];
-    if (shard.buffer.rows() == 0) return;
-    const size_t position_bytes = shard.buffer.position_bytes();
+    if (shard.buffer.IsEmpty()) return;
+    const size_t beside_bytes = shard.buffer.beside_bytes();
     ShardItem item;
     EncodedChunk& chunk = item.emplace<EncodedChunk>();
     const absl::Status sealed = shard.buffer.Seal(chunk);
@@ -231,7 +231,7 @@ class SinkHandoff final : public Handoff {
           sealed, absl::StrCat("while finishing a chunk of shard ", index)));
       return;
     }
-    chunk.lease = TakeLease(shard, chunk.frame.size() + position_bytes);
+    chunk.lease = TakeLease(shard, chunk.frame.size() + beside_bytes);
     chunk.index = exactly_once_ ? shard.chunks_of_step++ : 0;
     if (!exactly_once_) shard.buffer.LearnSize();
     counters_.bytes_out += chunk.frame.size();

@@ -7,9 +7,11 @@
 #include "core/handoff/frame_pool.h"
 #include "core/record/step.h"
 
+#include <absl/status/status.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -23,6 +25,15 @@ struct RowPosition {
   friend bool operator==(const RowPosition&, const RowPosition&) = default;
 };
 static_assert(sizeof(RowPosition) == 16);
+
+// A record that the encoder refused, on its way to the dead letters.
+struct RefusedRecord {
+  uint32_t partition = 0;
+  int64_t offset = 0;
+  absl::Status error;
+  // Its raw bytes.
+  std::string value;
+};
 
 // Seed type: `EncodedChunk`. Frames are concatenable. Dropping a chunk fails
 // its acks and returns its lease and its memory: all are members (design §9).
@@ -43,6 +54,8 @@ struct EncodedChunk {
   int64_t oldest_event_ms = INT64_MAX;
   // Only where the sink must tell bad rows apart; then one per row.
   std::vector<RowPosition> row_positions;
+  // Only where there is an output for them. A chunk may have nothing else.
+  std::vector<RefusedRecord> refused;
 };
 
 // Ours: in exactly-once, nothing of `step` follows for this shard. Its acks

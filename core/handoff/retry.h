@@ -4,7 +4,6 @@
 
 #include "core/base/random.h"
 
-#include <absl/status/status.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
@@ -39,9 +38,5 @@ class Backoff {
   absl::Duration current_;
   uint64_t attempts_ = 0;
 };
-
-// Whether an outside system may answer differently next time: kUnavailable,
-// kDeadlineExceeded, kResourceExhausted, kAborted.
-bool IsRetryable(const absl::Status& status);
 
 }  // namespace penstock::core

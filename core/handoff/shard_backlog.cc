@@ -10,6 +10,30 @@ void ShardWrite::AddChunk(EncodedChunk chunk) {
   chunks.push_back(std::move(chunk));
 }
 
+std::vector<absl::string_view> ShardWrite::Frames() const {
+  std::vector<absl::string_view> frames;
+  frames.reserve(chunks.size());
+  for (const EncodedChunk& chunk : chunks) {
+    if (chunk.frame.size() > 0) frames.push_back(chunk.frame.view());
+  }
+  return frames;
+}
+
+std::vector<DeadLetter> ShardWrite::Letters() const {
+  std::vector<DeadLetter> letters;
+  for (const EncodedChunk& chunk : chunks) {
+    for (const RefusedRecord& record : chunk.refused) {
+      letters.push_back({.step = chunk.step,
+                         .number = std::nullopt,
+                         .partition = record.partition,
+                         .offset = record.offset,
+                         .error = record.error,
+                         .row = record.value});
+    }
+  }
+  return letters;
+}
+
 AckSet ShardWrite::TakeAcks() {
   AckSet acks = std::move(end_acks);
   for (EncodedChunk& chunk : chunks) acks.Absorb(std::move(chunk.acks));

@@ -3,11 +3,13 @@
 // See core/handoff/README.md; upholds INV-1, INV-4 and INV-9.
 #pragma once
 
+#include "core/contract/dead_letter.h"
 #include "core/handoff/ack.h"
 #include "core/handoff/chunk.h"
 #include "core/record/step.h"
 
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
 #include <cstddef>
@@ -51,6 +53,10 @@ struct ShardWrite {
   FlushReason reason = FlushReason::kRelease;
 
   void AddChunk(EncodedChunk chunk);
+  // Those that are not empty.
+  std::vector<absl::string_view> Frames() const;
+  // Of the records that could not be encoded. Lifetime: as this.
+  std::vector<DeadLetter> Letters() const;
   // Every handle of it.
   AckSet TakeAcks();
 };

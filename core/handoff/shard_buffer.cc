@@ -16,4 +16,12 @@ absl::Status EncoderThrew(Reason reason) {
   }
 }
 
+absl::Status CannotEncode(const absl::Status& status, const RecordMeta& meta,
+                          ShardIndex shard) {
+  return WithContext(
+      status,
+      absl::StrCat("while encoding the record at offset ", meta.offset,
+                   " of partition ", meta.partition, " for shard ", shard));
+}
+
 }  // namespace penstock::core

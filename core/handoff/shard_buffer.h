@@ -41,6 +41,9 @@ std::unique_ptr<Encoder> CloneTyped(const Encoder& encoder) {
 
 // What an encoder threw, as a Status. Requires: an exception is being handled.
 absl::Status EncoderThrew(Reason reason);
+// `status`, of a record at `meta`, with its place.
+absl::Status CannotEncode(const absl::Status& status, const RecordMeta& meta,
+                          ShardIndex shard);
 
 // One shard's unsealed rows, and the encoder that may hold part of them: a
 // columnar encoder must not mix the rows of two shards.
@@ -89,8 +92,19 @@ class ShardBuffer {
          .source_offset = meta.offset});
   }
 
+  // Keeps a record that Append refused; it leaves with the next chunk.
+  void AddRefused(const Record& record, absl::Status error) {
+    RefusedRecord refused{.partition = record.meta.partition,
+                          .offset = record.meta.offset,
+                          .error = std::move(error),
+                          .value = std::string(record.value.value_or(""))};
+    refused_bytes_ += refused.value.size();
+    refused_.push_back(std::move(refused));
+  }
+
   // Keeps one handle per step, whatever number of its rows came. Steps come
   // one after the other, so the last one seen decides.
+  bool HasAck() const { return !acks_.IsEmpty(); }
   bool HasAckOf(Step step) const {
     return !acks_.IsEmpty() && last_step_ == step;
   }
@@ -101,33 +115,41 @@ class ShardBuffer {
   void set_oldest_ingest(absl::Time time) { oldest_ingest_ = time; }
 
   uint32_t rows() const { return rows_; }
+  // Whether there is anything to seal.
+  bool IsEmpty() const { return rows_ == 0 && refused_.empty(); }
   absl::Time oldest_ingest() const { return oldest_ingest_; }
   // Of the frame alone.
   size_t frame_bytes() const { return frame_.size(); }
   // Of the frame and inside the encoder.
   size_t bytes() const { return frame_.size() + held_bytes_; }
-  size_t position_bytes() const {
-    return row_positions_.size() * sizeof(RowPosition);
+  // Of what a chunk holds beside its frame.
+  size_t beside_bytes() const {
+    return row_positions_.size() * sizeof(RowPosition) + refused_bytes_;
   }
 
   // Makes `chunk` of everything; lease and index are the caller's to set.
-  // Requires: rows() > 0; `chunk` is fresh. Errors: the encoder could not
+  // Requires: not IsEmpty(); `chunk` is fresh. Errors: the encoder could not
   // finish; what it wrote is rolled back, and it must not be used again.
   absl::Status Seal(EncodedChunk& chunk) {
-    const size_t before = frame_.size();
-    absl::Status finished = FinishChunk();
-    if (!finished.ok()) {
-      frame_.Truncate(before);
-      return finished;
+    absl::Status finished;
+    if (rows_ > 0) {
+      const size_t before = frame_.size();
+      finished = FinishChunk();
+      if (!finished.ok()) {
+        frame_.Truncate(before);
+        return finished;
+      }
+      held_bytes_ = 0;
+      chunk.frame = TakeFrame();
     }
-    held_bytes_ = 0;
-    chunk.frame = TakeFrame();
     chunk.rows = std::exchange(rows_, 0);
     chunk.acks = std::move(acks_);
     chunk.step = last_step_;
     chunk.oldest_ingest = oldest_ingest_;
     chunk.oldest_event_ms = std::exchange(oldest_event_ms_, INT64_MAX);
     chunk.row_positions = std::exchange(row_positions_, {});
+    chunk.refused = std::exchange(refused_, {});
+    refused_bytes_ = 0;
     return finished;
   }
 
@@ -152,6 +174,8 @@ class ShardBuffer {
     held_bytes_ = 0;
     acks_ = AckSet();
     row_positions_.clear();
+    refused_.clear();
+    refused_bytes_ = 0;
     frame_.Truncate(0);
     ReturnUnused();
   }
@@ -232,6 +256,8 @@ class ShardBuffer {
   absl::Time oldest_ingest_;
   int64_t oldest_event_ms_ = INT64_MAX;
   std::vector<RowPosition> row_positions_;
+  std::vector<RefusedRecord> refused_;
+  size_t refused_bytes_ = 0;
 };
 
 }  // namespace penstock::core

@@ -38,7 +38,11 @@ struct ShardSnapshot {
   uint64_t held_steps = 0;
   // Steps that the target held at open and that came again.
   uint64_t already_held_steps = 0;
+  // Rows confirmed: the target has them, or refused them and they were left
+  // out. And how many of these, or of what could not be encoded, have a letter.
   uint64_t rows_written = 0;
+  uint64_t rows_refused = 0;
+  uint64_t dead_letters = 0;
   uint64_t bytes_written = 0;
   uint64_t commits = 0;
   uint64_t retries = 0;
@@ -56,7 +60,7 @@ struct ShardSnapshot {
   std::array<uint64_t, kFlushReasons> flushes = {};
   Histogram batch_rows{kRowBounds};
   Histogram batch_bytes{kByteBounds};
-  // Of each attempt, whatever became of it.
+  // Of each attempt at the target, whatever became of it.
   Histogram write_seconds{kSecondBounds};
   // Of each confirmed chunk, from the acceptance of its first record.
   Histogram latency_seconds{kSecondBounds};

@@ -5,9 +5,10 @@
 #include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/random.h"
+#include "core/base/rate_limit.h"
 #include "core/base/strand.h"
-#include "core/handoff/held_chunks.h"
-#include "core/handoff/held_steps.h"
+#include "core/contract/sink_error.h"
+#include "core/handoff/pending_lifts.h"
 #include "core/handoff/shard_backlog.h"
 #include "core/handoff/shard_writer.h"
 #include "core/handoff/write_slot.h"
@@ -20,7 +21,7 @@
 namespace penstock::core {
 namespace {
 
-using LiftDone = absl::AnyInvocable<void(absl::Status)>;
+using LiftDone = PendingLifts::Done;
 using StopDone = absl::AnyInvocable<void(ShardStopReport)>;
 
 void SortUnique(std::vector<Step>& steps) {
@@ -40,19 +41,6 @@ absl::Status Stopped() {
   return MakeError(Reason::CANCELLED, "the shard is being stopped");
 }
 
-std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
-  if (options.level == FtModel::kExactlyOnce) {
-    return std::make_unique<HeldSteps>(
-        HeldSteps::Options{.progress = options.progress,
-                           .released = options.released,
-                           .bytes_max = options.commit_bytes_max});
-  }
-  return std::make_unique<HeldChunks>(
-      HeldChunks::Options{.rows_max = options.batch_rows_max,
-                          .bytes_max = options.batch_bytes_max,
-                          .linger = options.batch_linger});
-}
-
 // Everything but Snapshot runs on the strand; the calls of the endpoint run in
 // the writers, beside it.
 class StrandShardWorker final
@@ -66,6 +54,7 @@ class StrandShardWorker final
         queue_(queue),
         observer_(observer),
         strand_(io),
+        refused_log_(5, absl::Seconds(10), io.clock()),
         backlog_(MakeBacklog(options_)),
         seeds_(options_.random_seed + options_.shard) {}
 
@@ -138,11 +127,6 @@ class StrandShardWorker final
  private:
   enum class State { kRunning, kBroken, kStopped };
 
-  struct PendingLift {
-    LiftGoal goal = 0;
-    LiftDone done;
-  };
-
   Breaker::Snapshot BreakerNow() const {
     if (options_.breaker == nullptr) return {};
     return options_.breaker->snapshot();
@@ -191,9 +175,8 @@ class StrandShardWorker final
 
   void StartWrites() {
     if (state_ != State::kRunning) return;
-    AnswerFulfilledLifts();
-    std::vector<LiftGoal> goals;
-    for (const PendingLift& lift : lifts_) goals.push_back(lift.goal);
+    lifts_.Fulfil(backlog_->reached());
+    const std::vector<LiftGoal> goals = lifts_.Goals();
     size_t free = 0;
     for (WriteSlot& slot : slots_) {
       if (slot.write == nullptr) TakeNext(goals, slot);
@@ -215,17 +198,8 @@ class StrandShardWorker final
       slot.id = absl::StrCat(options_.run_id, "-", options_.shard, "-",
                              batches_made_++);
     }
+    slot.letters = slot.write->Letters();
     TryAttempt(slot);
-  }
-
-  void AnswerFulfilledLifts() {
-    std::vector<LiftDone> fulfilled;
-    std::erase_if(lifts_, [&](PendingLift& lift) {
-      if (lift.goal > backlog_->reached()) return false;
-      fulfilled.push_back(std::move(lift.done));
-      return true;
-    });
-    for (LiftDone& done : fulfilled) done(absl::OkStatus());
   }
 
   void AddLift(Step steps, LiftDone done) {
@@ -246,7 +220,7 @@ class StrandShardWorker final
                        absl::StrCat("while lifting shard ", options_.shard)));
       return;
     }
-    lifts_.push_back({.goal = *goal, .done = std::move(done)});
+    lifts_.Add(*goal, std::move(done));
     Pump();
   }
 
@@ -261,18 +235,12 @@ class StrandShardWorker final
 
   // Begins an attempt, or waits until the target's breaker admits one.
   void TryAttempt(WriteSlot& slot) {
-    slot.retry_timer = Strand::TimerId::kNone;
-    slot.waits_for_breaker = false;
-    if (options_.breaker != nullptr) {
-      Breaker::Admission admission = options_.breaker->Ask(Now());
-      if (!admission.permit.has_value()) {
-        slot.waits_for_breaker = true;
-        TryAfter(admission.ask_again - Now(), slot);
-        return;
-      }
-      slot.permit = *std::move(admission.permit);
+    const absl::Time ask_again = slot.Ask(options_.breaker.get(), Now());
+    if (slot.waits_for_breaker) {
+      TryAfter(ask_again - Now(), slot);
+    } else {
+      StartAttempt(slot);
     }
-    StartAttempt(slot);
   }
 
   void TryAfter(absl::Duration delay, WriteSlot& slot) {
@@ -295,18 +263,17 @@ class StrandShardWorker final
 
   void StartAttempt(WriteSlot& slot) {
     slot.retry_timer = Strand::TimerId::kNone;
-    slot.attempt_began = Now();
+    // The output takes one call at a time, whichever slot it is of.
+    slot.waits_for_letters = slot.OwesLetters() && letters_busy_;
+    if (slot.waits_for_letters) return;
+    letters_busy_ = letters_busy_ || slot.OwesLetters();
     slot.deadline_timer =
         PostAfter(options_.write_deadline,
                   [&slot, turn = ++slot.turn](StrandShardWorker& worker) {
                     if (slot.turn == turn) worker.DeadlinePassed(slot);
                   });
-    slot.writer->Begin(
-        slot.write,
-        {.id = slot.id,
-         .chunk_ids = exactly_once_,
-         .deadline = Now() + options_.write_deadline},
-        [weak = weak_from_this(), &slot](absl::Status status) {
+    slot.Begin(
+        options_, Now(), [weak = weak_from_this(), &slot](absl::Status status) {
           const auto self = weak.lock();
           if (self == nullptr) return;
           self->strand_.Dispatch(self->Weakly(
@@ -316,6 +283,17 @@ class StrandShardWorker final
         });
   }
 
+  // Another slot's letters may follow.
+  void LettersDone() {
+    letters_busy_ = false;
+    Post([](StrandShardWorker& worker) {
+      for (WriteSlot& other : worker.slots_) {
+        if (worker.state_ != State::kRunning || worker.letters_busy_) return;
+        if (other.waits_for_letters) worker.StartAttempt(other);
+      }
+    });
+  }
+
   void AttemptDone(WriteSlot& slot, const absl::Status& status) {
     EndAttempt(slot);
     if (state_ == State::kStopped) {
@@ -323,11 +301,38 @@ class StrandShardWorker final
     } else if (state_ == State::kBroken) {
       UpdateSnapshot();  // It was abandoned.
     } else if (status.ok()) {
-      Confirmed(slot);
-    } else if (IsRetryable(status)) {
-      RetryLater(slot, status);
+      slot.backoff.Reset();
+      slot.permit.Succeed();
+      GoOn(slot, slot.OnSuccess(totals_));
     } else {
-      Break(status);
+      Failed(slot, status);
+    }
+  }
+
+  void Failed(WriteSlot& slot, const absl::Status& error) {
+    switch (KindOfSinkError(error)) {
+      case SinkErrorKind::kRetryable:
+        RetryLater(slot, error);
+        break;
+      case SinkErrorKind::kBadRow:
+        // The target works, but who knows whether it takes anything.
+        slot.permit = Breaker::Permit();
+        GoOn(slot, slot.OnRefusal(error, options_, refused_log_));
+        break;
+      case SinkErrorKind::kFenced:
+      case SinkErrorKind::kFatal:
+        Break(error);
+        break;
+    }
+  }
+
+  void GoOn(WriteSlot& slot, const absl::StatusOr<WriteSlot::Next>& next) {
+    if (!next.ok()) {
+      Break(next.status());
+    } else if (*next == WriteSlot::Next::kConfirm) {
+      Confirmed(slot);
+    } else {
+      TryAttempt(slot);
     }
   }
 
@@ -335,8 +340,12 @@ class StrandShardWorker final
     ++slot.turn;
     slot.is_overdue = false;
     CancelTimer(slot.deadline_timer);
-    totals_.write_seconds.Record(
-        absl::ToDoubleSeconds(Now() - slot.attempt_began));
+    if (std::exchange(slot.writes_letters, false)) {
+      LettersDone();
+    } else {
+      totals_.write_seconds.Record(
+          absl::ToDoubleSeconds(Now() - slot.attempt_began));
+    }
   }
 
   void DeadlinePassed(WriteSlot& slot) {
@@ -375,14 +384,9 @@ class StrandShardWorker final
   }
 
   void Confirmed(WriteSlot& slot) {
-    slot.backoff.Reset();
-    const std::shared_ptr<ShardWrite> write = std::move(slot.write);
+    slot.Count(options_.refused_rows.counter, Now(), totals_);
+    const std::shared_ptr<ShardWrite> write = slot.TakeBatch();
     const std::optional<Step> progress = backlog_->Confirm(*write);
-    totals_.rows_written += write->rows;
-    totals_.bytes_written += write->bytes;
-    ++totals_.commits;
-    slot.permit.Succeed();
-    Count(*write);
     UpdateSnapshot();
     if (std::exchange(slot.in_trouble, false) && !IsInTrouble()) {
       observer_.OnRecovered(options_.shard);
@@ -395,17 +399,6 @@ class StrandShardWorker final
     write->chunks.clear();
     std::move(acks).Deliver();
     Pump();
-  }
-
-  void Count(const ShardWrite& write) {
-    ++totals_.flushes[static_cast<size_t>(write.reason)];
-    totals_.batch_rows.Record(static_cast<double>(write.rows));
-    totals_.batch_bytes.Record(static_cast<double>(write.bytes));
-    const absl::Time now = Now();
-    for (const EncodedChunk& chunk : write.chunks) {
-      totals_.latency_seconds.Record(
-          absl::ToDoubleSeconds(now - chunk.oldest_ingest));
-    }
   }
 
   bool IsInTrouble() const {
@@ -421,12 +414,13 @@ class StrandShardWorker final
     TryAfter(delay, slot);
     UpdateSnapshot();
     const Breaker::Snapshot breaker = BreakerNow();
-    const bool is_open = breaker.state == Breaker::State::kOpen;
+    const bool waits =
+        breaker.state == Breaker::State::kOpen && !slot.OwesLetters();
     observer_.OnRetry(
         options_.shard,
-        is_open ? WithContext(error, "the target's circuit breaker is open")
-                : error,
-        std::max(Now() + delay, breaker.probe_at));
+        waits ? WithContext(error, "the target's circuit breaker is open")
+              : error,
+        waits ? std::max(Now() + delay, breaker.probe_at) : Now() + delay);
   }
 
   // --- Ends.
@@ -438,7 +432,7 @@ class StrandShardWorker final
     DropHeld();
     UpdateSnapshot();
     observer_.OnFatal(options_.shard, error);
-    AnswerLifts(error);
+    lifts_.Answer(error);
     if (stopping_) Finish();
   }
 
@@ -448,7 +442,7 @@ class StrandShardWorker final
     started_ = true;
     stop_done_ = std::move(done);
     backlog_->BeginDrain();
-    AnswerLifts(Stopped());
+    lifts_.Answer(Stopped());
     Receive();
     if (state_ == State::kBroken || deadline <= Now()) {
       Finish();
@@ -462,8 +456,7 @@ class StrandShardWorker final
       // No time to wait for.
       CancelTimer(slot.retry_timer);
       slot.backoff.Reset();
-      slot.waits_for_breaker = false;
-      if (options_.breaker != nullptr) slot.permit = options_.breaker->Force();
+      slot.DoNotAsk(options_.breaker.get());
       StartAttempt(slot);
     }
     StartWrites();
@@ -512,8 +505,7 @@ class StrandShardWorker final
       // Some of it may have reached the target.
       Append(slot.write->numbers, report_.unconfirmed);
       ++totals_.abandoned;
-      slot.write->TakeAcks();
-      slot.write = nullptr;
+      slot.TakeBatch()->TakeAcks();
     }
     for (const Step step : backlog_->DropAll()) NoteLost(step);
   }
@@ -522,10 +514,6 @@ class StrandShardWorker final
     std::vector<Step>& steps =
         backlog_->IsOwed(step) ? report_.unconfirmed : report_.dropped;
     if (steps.empty() || steps.back() != step) steps.push_back(step);
-  }
-
-  void AnswerLifts(const absl::Status& status) {
-    for (PendingLift& lift : std::exchange(lifts_, {})) lift.done(status);
   }
 
   void CancelTimer(Strand::TimerId& timer) {
@@ -564,14 +552,17 @@ class StrandShardWorker final
   ShardSnapshot snapshot_ ABSL_GUARDED_BY(mu_);
 
   // Confined to the strand.
+  RateLimit refused_log_;
   const std::unique_ptr<ShardBacklog> backlog_;
   Random seeds_;
   uint64_t batches_made_ = 0;
   // Never resized: attempts refer to their slot.
   std::vector<WriteSlot> slots_;
+  // Letters of one of them are being written.
+  bool letters_busy_ = false;
   State state_ = State::kRunning;
   bool started_ = false;
-  std::vector<PendingLift> lifts_;
+  PendingLifts lifts_;
   absl::Status fatal_;
   bool stopping_ = false;
   // After Stop.

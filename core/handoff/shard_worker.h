@@ -8,6 +8,7 @@
 #include "core/contract/output_target.h"
 #include "core/handoff/breaker.h"
 #include "core/handoff/retry.h"
+#include "core/handoff/row_isolation.h"
 #include "core/handoff/shard_queues.h"
 #include "core/handoff/shard_snapshot.h"
 #include "core/record/step.h"
@@ -68,6 +69,7 @@ struct ShardWorkerOptions {
   std::shared_ptr<Breaker> breaker;
   // Below exactly-once: a random part of every batch id, of this open alone.
   std::string run_id;
+  RefusedRowOptions refused_rows;
 };
 
 // Where a shard worker writes to.

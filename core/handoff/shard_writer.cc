@@ -21,20 +21,31 @@ ShardWriter::ShardWriter(const Options& options,
       committer_(committer),
       executor_(executor) {}
 
-void ShardWriter::Begin(std::shared_ptr<const ShardWrite> write, Terms terms,
-                        Done done) {
-  uint64_t attempt = 0;
+void ShardWriter::Begin(Attempt attempt, Done done) {
+  BeginAt(Phase::kBatchStart, std::move(attempt), nullptr, std::move(done));
+}
+
+void ShardWriter::BeginCall(std::shared_ptr<const ShardWrite> write,
+                            absl::AnyInvocable<absl::Status()> call,
+                            Done done) {
+  BeginAt(Phase::kCall, {.write = std::move(write), .frames = {}},
+          std::move(call), std::move(done));
+}
+
+void ShardWriter::BeginAt(Phase phase, Attempt attempt,
+                          absl::AnyInvocable<absl::Status()> call, Done done) {
+  uint64_t number = 0;
   {
     MutexLock lock(mu_);
     CHECK(!in_call_ && !abandoned_ && !done_);
-    attempt = ++attempt_;
+    number = ++attempt_;
     answer_.reset();
     done_ = std::move(done);
-    write_ = std::move(write);
-    terms_ = std::move(terms);
-    next_chunk_ = 0;
+    work_ = std::move(attempt);
+    call_ = std::move(call);
+    next_frame_ = 0;
   }
-  Post(Phase::kBatchStart, attempt);
+  Post(phase, number);
 }
 
 bool ShardWriter::GiveUp() {
@@ -55,7 +66,7 @@ bool ShardWriter::Abandon() {
 }
 
 ShardWriter::Ended ShardWriter::End() {
-  return {.write = std::exchange(write_, nullptr),
+  return {.write = std::move(work_.write),
           .done = std::exchange(done_, nullptr)};
 }
 
@@ -77,14 +88,14 @@ bool ShardWriter::Enter(uint64_t attempt) {
 }
 
 void ShardWriter::Leave(uint64_t attempt, absl::Status status, Phase next) {
-  const bool is_last = next == Phase::kAnswer;
+  const bool is_last = next == Phase::kAnswer || next == Phase::kDone;
   Ended ended;
   {
     MutexLock lock(mu_);
     in_call_ = false;
     if (abandoned_) {
       status = MakeError(Reason::CANCELLED, "the write was abandoned");
-    } else if (status.ok() && is_last) {
+    } else if (status.ok() && next == Phase::kAnswer) {
       if (!answer_.has_value()) {
         in_commit_ = true;
         return;  // Answered will end it.
@@ -107,23 +118,36 @@ absl::Status ShardWriter::Run(Phase phase, uint64_t attempt, Phase& next) {
   switch (phase) {
     case Phase::kBatchStart:
       doing = "while starting a batch";
-      next = write_->chunks.empty() ? Phase::kBatchEnd : Phase::kPush;
+      next = work_.frames.empty() ? AfterPushes() : Phase::kPush;
       status = BatchStart();
       break;
     case Phase::kPush:
       doing = "while pushing a buffer";
-      status = PushSome(next);
+      status = PushSome();
+      next = next_frame_ < work_.frames.size() ? Phase::kPush : AfterPushes();
       break;
     case Phase::kBatchEnd:
       doing = "while ending a batch";
       next = Phase::kCommit;
       status = endpoint_.BatchEnd();
       break;
+    case Phase::kBatchProbe:
+      doing = "while probing a batch";
+      next = Phase::kDone;
+      status = endpoint_.BatchProbe();
+      break;
     case Phase::kCommit:
+      next = Phase::kAnswer;
       Commit(attempt);
       return absl::OkStatus();
+    case Phase::kCall:
+      doing = "beside a batch";
+      next = Phase::kDone;
+      status = call_();
+      break;
     case Phase::kAnswer:
-      CHECK(false) << "an answer is no call";
+    case Phase::kDone:
+      CHECK(false) << "no call";
   }
   if (status.ok()) return status;
   return WithContext(status, absl::StrCat(doing, " of shard ", options_.shard));
@@ -131,29 +155,33 @@ absl::Status ShardWriter::Run(Phase phase, uint64_t attempt, Phase& next) {
 
 absl::Status ShardWriter::BatchStart() {
   std::vector<ChunkId> chunks;
-  if (terms_.chunk_ids) {
-    chunks.reserve(write_->chunks.size());
-    for (const EncodedChunk& chunk : write_->chunks) {
+  if (work_.chunk_ids) {
+    chunks.reserve(work_.frames.size());
+    for (const EncodedChunk& chunk : work_.write->chunks) {
+      if (chunk.frame.size() == 0) continue;  // As in ShardWrite::Frames.
       chunks.push_back({.step = chunk.step, .index = chunk.index});
     }
   }
-  return endpoint_.BatchStart({.steps = write_->steps,
-                               .id = terms_.id,
+  return endpoint_.BatchStart({.steps = work_.write->steps,
+                               .id = work_.id,
                                .chunks = chunks,
-                               .deadline = terms_.deadline});
+                               .deadline = work_.deadline});
 }
 
-absl::Status ShardWriter::PushSome(Phase& next) {
+ShardWriter::Phase ShardWriter::AfterPushes() const {
+  return work_.is_probe ? Phase::kBatchProbe : Phase::kBatchEnd;
+}
+
+absl::Status ShardWriter::PushSome() {
   uint64_t pushed = 0;
   do {
-    const absl::string_view frame = write_->chunks[next_chunk_].frame.view();
+    const absl::string_view frame = work_.frames[next_frame_];
     absl::Status status = Push(frame);
     if (!status.ok()) return status;
     pushed += frame.size();
-    ++next_chunk_;
-  } while (next_chunk_ < write_->chunks.size() &&
+    ++next_frame_;
+  } while (next_frame_ < work_.frames.size() &&
            pushed < options_.push_bytes_max);
-  next = next_chunk_ < write_->chunks.size() ? Phase::kPush : Phase::kBatchEnd;
   return absl::OkStatus();
 }
 
@@ -164,9 +192,11 @@ absl::Status ShardWriter::Push(absl::string_view frame) {
   MessageView message;
   while (!frame.empty()) {
     absl::Status status = ConsumeMessage(frame, message);
-    if (status.ok()) {
-      status = endpoint_.PushKey(message.key, message.value, message.headers);
+    if (!status.ok()) {
+      // Of our own making, not a row that the target refuses.
+      return MakeError(Reason::INTERNAL, status.message());
     }
+    status = endpoint_.PushKey(message.key, message.value, message.headers);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -175,8 +205,8 @@ absl::Status ShardWriter::Push(absl::string_view frame) {
 void ShardWriter::Commit(uint64_t attempt) {
   // The callback holds the write: its frames live until it is answered.
   committer_.Commit(
-      options_.shard, write_->steps,
-      [this, weak = owner_, attempt, write = write_](absl::Status status) {
+      options_.shard, work_.write->steps,
+      [this, weak = owner_, attempt, write = work_.write](absl::Status status) {
         const auto owner = weak.lock();
         if (owner != nullptr) {
           Answered(attempt, std::move(status));

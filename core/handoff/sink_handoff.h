@@ -35,6 +35,9 @@ struct ChunkConfig {
   // Chunks carry a row table (`EncodedChunk::row_positions`); reservations
   // then count its 16 bytes a row, too.
   bool row_positions = false;
+  // Records that are skipped travel with the chunks (`EncodedChunk::refused`),
+  // for the dead letters; within the reservation, for they were estimated.
+  bool keep_refused = false;
 };
 
 // Seed type: `Flow`, with our third answer (design §9).

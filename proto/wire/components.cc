@@ -4,6 +4,7 @@
 #include "core/connector/route_config.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/raw/config.h"
+#include "core/sinks/dead_letter_file/config.h"
 #include "core/sinks/file/config.h"
 #include "core/sinks/null/config.h"
 #include "core/sources/file/config.h"
@@ -151,6 +152,34 @@ ConfigPtr SinkFromProto(const v1::SinkSpec& spec,
   return MissingArm(spec, path, violations);
 }
 
+ConfigPtr DeadLetterFromProto(const v1::DeadLetterSpec& spec,
+                              absl::string_view path, Violations& violations) {
+  switch (spec.type_case()) {
+    case v1::DeadLetterSpec::kFile: {
+      auto config = std::make_shared<core::DeadLetterFileConfig>();
+      CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
+      config->path = spec.file().path();
+      const auto read = [&](absl::string_view name, bool given, uint64_t value,
+                            uint64_t& to) {
+        if (given && value == 0) {
+          violations.Add(JoinPath(path, name), "is 0, must be at least 1",
+                         kOutOfRange);
+        } else if (given) {
+          to = value;
+        }
+      };
+      read("file.file_bytes_max", spec.file().has_file_bytes_max(),
+           spec.file().file_bytes_max(), config->file_bytes_max);
+      read("file.total_bytes_max", spec.file().has_total_bytes_max(),
+           spec.file().total_bytes_max(), config->total_bytes_max);
+      return config;
+    }
+    case v1::DeadLetterSpec::TYPE_NOT_SET:
+      break;
+  }
+  return MissingArm(spec, path, violations);
+}
+
 ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
   const bool has_key = format.type() == "ndjson" &&
                        As<core::NdjsonConfig>(format).key.has_value();
@@ -200,6 +229,17 @@ v1::SinkSpec SinkToProto(const core::ComponentConfig& config) {
   } else {
     UnknownType(config);
   }
+  return result;
+}
+
+v1::DeadLetterSpec DeadLetterToProto(const core::ComponentConfig& config) {
+  v1::DeadLetterSpec result;
+  if (config.type() != "file") UnknownType(config);
+  const auto& from = As<core::DeadLetterFileConfig>(config);
+  v1::DeadLetterFile& file = *result.mutable_file();
+  file.set_path(from.path);
+  file.set_file_bytes_max(from.file_bytes_max);
+  file.set_total_bytes_max(from.total_bytes_max);
   return result;
 }
 

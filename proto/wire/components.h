@@ -11,6 +11,7 @@
 #include <memory>
 
 namespace penstock::v1 {
+class DeadLetterSpec;
 class FormatSpec;
 class RouteSpec;
 class SinkSpec;
@@ -34,6 +35,8 @@ ConfigPtr RouteFromProto(const v1::RouteSpec& spec, absl::string_view path,
 ConfigPtr SinkFromProto(const v1::SinkSpec& spec,
                         const core::ConnectorLimits& limits,
                         absl::string_view path, Violations& violations);
+ConfigPtr DeadLetterFromProto(const v1::DeadLetterSpec& spec,
+                              absl::string_view path, Violations& violations);
 // Where the spec has no route: by key if the format has one.
 // Requires: `format` was made by FormatFromProto.
 ConfigPtr DefaultRoute(const core::ComponentConfig& format);
@@ -43,5 +46,6 @@ v1::SourceSpec SourceToProto(const core::ComponentConfig& config);
 v1::FormatSpec FormatToProto(const core::ComponentConfig& config);
 v1::RouteSpec RouteToProto(const core::ComponentConfig& config);
 v1::SinkSpec SinkToProto(const core::ComponentConfig& config);
+v1::DeadLetterSpec DeadLetterToProto(const core::ComponentConfig& config);
 
 }  // namespace penstock::wire

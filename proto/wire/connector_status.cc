@@ -76,6 +76,8 @@ v1::Totals TotalsToProto(const core::ConnectorStatus& status) {
   to.set_records_discarded(status.records_discarded);
   to.set_parse_errors(status.parse_errors);
   to.set_already_held_steps(status.already_held_steps);
+  to.set_records_refused(status.records_refused);
+  to.set_dead_letters(status.dead_letters);
   return to;
 }
 
@@ -153,6 +155,8 @@ void TotalsFromProto(const v1::Connector& from, core::ConnectorStatus& to) {
   to.records_discarded = totals.records_discarded();
   to.parse_errors = totals.parse_errors();
   to.already_held_steps = totals.already_held_steps();
+  to.records_refused = totals.records_refused();
+  to.dead_letters = totals.dead_letters();
   to.inflight_bytes = from.usage().in_flight_bytes();
   to.retained_bytes = from.usage().retained_bytes();
 }

@@ -209,12 +209,31 @@ core::ConnectorLimits ReadLimits(const v1::Limits& from, uint32_t shards,
 
 core::BadRecordPolicy ReadPolicy(absl::string_view name,
                                  std::optional<v1::BadRecordPolicy> given,
+                                 core::BadRecordPolicy by_default,
                                  FieldReader& fields) {
-  if (!given.has_value()) return core::BadRecordPolicy::kSkip;
+  if (!given.has_value()) return by_default;
   if (const auto policy = FromProto(*given)) return *policy;
   fields.Add(name, absl::StrCat("is ", *given, ", must be SKIP or FAIL"),
              *given == 0 ? kUnspecified : kUnknownValue);
-  return core::BadRecordPolicy::kSkip;
+  return by_default;
+}
+
+core::RefusedRowLimits ReadRefusedRows(const v1::RefusedRowLimits& from,
+                                       FieldReader fields) {
+  core::RefusedRowLimits to;
+  to.total_max = fields.Number("total_max", PENSTOCK_GIVEN(from, total_max),
+                               to.total_max, 0, UINT64_MAX);
+  to.window_rows =
+      fields.Number("window_rows", PENSTOCK_GIVEN(from, window_rows),
+                    to.window_rows, 10, uint64_t{1} << 40);
+  if (!from.has_ratio_max()) return to;
+  // Written so that NaN is refused, too.
+  if (from.ratio_max() >= 0 && from.ratio_max() <= 1) {
+    to.ratio_max = from.ratio_max();
+  } else {
+    fields.Add("ratio_max", "must be from 0 to 1", kOutOfRange);
+  }
+  return to;
 }
 
 std::optional<core::FtModel> ReadLevel(const v1::ConnectorSpec& spec,
@@ -228,6 +247,29 @@ std::optional<core::FtModel> ReadLevel(const v1::ConnectorSpec& spec,
                spec.level() == 0 ? kUnspecified : kUnknownValue);
   }
   return level.level;
+}
+
+void ReadPolicies(const v1::ConnectorSpec& from, FieldReader& fields,
+                  core::ConnectorSpec& to) {
+  using core::BadRecordPolicy;
+  to.on_parse_error =
+      ReadPolicy("on_parse_error", PENSTOCK_GIVEN(from, on_parse_error),
+                 BadRecordPolicy::kSkip, fields);
+  to.on_encode_error =
+      ReadPolicy("on_encode_error", PENSTOCK_GIVEN(from, on_encode_error),
+                 BadRecordPolicy::kSkip, fields);
+  // Nothing is left out silently: somebody has to say so, or where to.
+  to.on_refused_row = ReadPolicy(
+      "on_refused_row", PENSTOCK_GIVEN(from, on_refused_row),
+      from.has_dead_letter() ? BadRecordPolicy::kSkip : BadRecordPolicy::kFail,
+      fields);
+  to.refused_rows = ReadRefusedRows(
+      from.refused_rows(),
+      FieldReader(fields.Path("refused_rows"), fields.violations()));
+  if (from.has_dead_letter()) {
+    to.dead_letter = DeadLetterFromProto(
+        from.dead_letter(), fields.Path("dead_letter"), fields.violations());
+  }
 }
 
 void ReadVersions(const v1::ComponentVersions& from, FieldReader fields) {
@@ -277,10 +319,7 @@ core::ConnectorSpec SpecFromProto(const v1::ConnectorSpec& spec,
       fields.Number("shards", PENSTOCK_GIVEN(spec, shards), 1, 1, kShardsMax));
   result.level = ReadLevel(spec, fields);
   result.allow_lower = spec.allow_lower();
-  result.on_parse_error = ReadPolicy(
-      "on_parse_error", PENSTOCK_GIVEN(spec, on_parse_error), fields);
-  result.on_encode_error = ReadPolicy(
-      "on_encode_error", PENSTOCK_GIVEN(spec, on_encode_error), fields);
+  ReadPolicies(spec, fields, result);
   result.limits = ReadLimits(spec.limits(), result.shards,
                              FieldReader(fields.Path("limits"), violations));
   ReadComponents(spec, fields, result);

@@ -34,6 +34,14 @@ v1::Limits LimitsToProto(const core::ConnectorLimits& limits) {
   return to;
 }
 
+v1::RefusedRowLimits RefusedRowsToProto(const core::RefusedRowLimits& limits) {
+  v1::RefusedRowLimits to;
+  if (limits.total_max != UINT64_MAX) to.set_total_max(limits.total_max);
+  to.set_ratio_max(limits.ratio_max);
+  to.set_window_rows(limits.window_rows);
+  return to;
+}
+
 }  // namespace
 
 v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
@@ -48,6 +56,11 @@ v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
   to.set_allow_lower(spec.allow_lower);
   to.set_on_parse_error(ToProto(spec.on_parse_error));
   to.set_on_encode_error(ToProto(spec.on_encode_error));
+  to.set_on_refused_row(ToProto(spec.on_refused_row));
+  if (spec.dead_letter != nullptr) {
+    *to.mutable_dead_letter() = DeadLetterToProto(*spec.dead_letter);
+  }
+  *to.mutable_refused_rows() = RefusedRowsToProto(spec.refused_rows);
   *to.mutable_limits() = LimitsToProto(spec.limits);
   to.mutable_versions()->set_format(kComponentVersion);
   to.mutable_versions()->set_encoder(kComponentVersion);

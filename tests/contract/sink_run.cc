@@ -79,6 +79,13 @@ absl::Status SinkRun::End(ShardIndex shard) {
   return endpoint(shard).BatchEnd();
 }
 
+absl::Status SinkRun::Probe(ShardIndex shard, StepRange steps,
+                            const Rows& rows) {
+  RETURN_IF_ERROR(Start(shard, steps));
+  RETURN_IF_ERROR(Push(shard, rows));
+  return endpoint(shard).BatchProbe();
+}
+
 void SinkRun::BeginCommit(ShardIndex shard, StepRange steps) {
   {
     MutexLock lock(answers_->mu);

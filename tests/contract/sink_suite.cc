@@ -18,9 +18,6 @@ using testing::Not;
 
 }  // namespace
 
-#define PENSTOCK_SKIP_UNLESS(capability) \
-  if (!(capability)) GTEST_SKIP() << "does not claim it: " #capability
-
 OutputOpen SinkContractTest::FirstOpen() {
   return {.incarnation = "1234abcd",
           .pipeline = "p",

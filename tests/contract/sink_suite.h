@@ -6,8 +6,9 @@
 //       testing::Values(SinkDriverFactory{"Fake", MakeFileDriver}),
 //       SinkDriverName);
 //
-// and by listing that file beside sink_suite.cc in an executable of
-// tests/contract. A test is skipped only by a declared capability.
+// and by listing that file beside sink_suite.cc and sink_refusal_suite.cc in an
+// executable of tests/contract. A test is skipped only by a declared
+// capability.
 //
 // That a step already held is dropped is the shard worker's duty: an endpoint
 // answers OK to a batch that it has committed before, and refuses one of which
@@ -33,6 +34,9 @@
 #include <string>
 #include <vector>
 
+#define PENSTOCK_SKIP_UNLESS(capability) \
+  if (!(capability)) GTEST_SKIP() << "does not claim it: " #capability
+
 namespace penstock::core {
 
 // What a sink claims. The suite holds it to every claim.
@@ -49,6 +53,8 @@ struct SinkCapabilities {
   bool has_committer = true;
   // SinkDriver::FailNextWrite and FailNextCommit work.
   bool can_fail = true;
+  // What TellsRowsApart() must say; then SinkDriver::RefusedRow is one.
+  bool tells_rows_apart = false;
 };
 
 // One outside system of a sink, fresh for each test.
@@ -71,6 +77,8 @@ class SinkDriver {
   virtual void FailNextWrite() {}
   // The same for the next BatchEnd or, if that commits nothing, Commit.
   virtual void FailNextCommit() {}
+  // A row that the target refuses. Only with `tells_rows_apart`.
+  virtual std::string RefusedRow() { return {}; }
   // Runs what can run, for sinks whose work runs on an executor of the driver.
   // The suite waits for others.
   virtual void Pump() {}
@@ -110,6 +118,8 @@ class SinkRun {
   absl::Status Push(ShardIndex shard, const Rows& rows);
   // BatchEnd.
   absl::Status End(ShardIndex shard);
+  // BatchProbe.
+  absl::Status Probe(ShardIndex shard, StepRange steps, const Rows& rows);
   // Commits the last batch and waits.
   absl::Status Commit(ShardIndex shard, StepRange steps);
   absl::Status EndAndCommit(ShardIndex shard, StepRange steps);

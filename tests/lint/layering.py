@@ -17,6 +17,7 @@ CORE = EXTENSION + ("core/handoff", "core/connector")
 ANY_CORE = ("core",)
 # The protocol in core values, for what stands at either end of a wire.
 PROTOCOL = VALUES + (
+    "core/connector/connector_status.h",
     "core/connector/control.h",
     "core/connector/requests.h",
     "core/connector/state_machine.h",
@@ -26,6 +27,7 @@ CONFIGURATIONS = (
     "core/connector/route_config.h",
     "core/format/ndjson/config.h",
     "core/format/raw/config.h",
+    "core/sinks/dead_letter_file/config.h",
     "core/sinks/file/config.h",
     "core/sinks/null/config.h",
     "core/sources/file/config.h",

@@ -53,6 +53,7 @@ void Checkers::Expect(const core::ConnectorSpec& spec, uint64_t from) {
     expected_[shard].resize(positions.size());
   }
   for (uint64_t i = from; i < plan_.records.size(); ++i) {
+    if (IsRefused(plan_, plan_.records[i])) continue;
     const core::ShardIndex shard = ShardOf(plan_.records[i], spec);
     positions_[shard].push_back(i);
     expected_[shard].push_back(plan_.records[i] + "\n");

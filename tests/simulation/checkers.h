@@ -48,6 +48,9 @@ class Checkers {
   // At the end: the specification is that of the last controller.
   void CheckSpec(const std::string& spec_bytes);
 
+  // Lines of a shard that became visible.
+  size_t visible(core::ShardIndex shard) const { return visible_[shard]; }
+
   void Violate(const std::string& what);
   const std::string& violation() const { return violation_; }
   uint64_t specs_at_once() const { return specs_at_once_; }

@@ -1,10 +1,12 @@
 #include "tests/simulation/plan.h"
 
 #include "core/base/check.h"
+#include "core/base/checksum.h"
 #include "core/connector/route_config.h"
 #include "core/format/ndjson/config.h"
 #include "core/handoff/router.h"
 #include "core/record/key_hash.h"
+#include "core/sinks/dead_letter_file/config.h"
 #include "core/sinks/file/config.h"
 #include "core/sources/file/config.h"
 #include "core/sources/file/file_position.h"
@@ -157,6 +159,19 @@ Plan DrawPlan(uint64_t seed) {
       plan.specs.push_back(DrawEdit(random, plan.specs.front()));
     }
   }
+  // The same again: worlds without refused rows are what they were.
+  if (!plan.file_sink && random.Bernoulli(0.5)) {
+    plan.refused_share = std::pow(random.Double(), 3);
+    plan.names_refused_rows = random.Bernoulli(0.5);
+    auto letters = std::make_shared<core::DeadLetterFileConfig>();
+    letters->path = kDeadLetters;
+    letters->file_bytes_max = Draw(random, 1, 4096);
+    for (core::ConnectorSpec& spec : plan.specs) {
+      spec.dead_letter = letters;
+      spec.on_refused_row = core::BadRecordPolicy::kSkip;
+      spec.refused_rows.ratio_max = 1;
+    }
+  }
   return plan;
 }
 
@@ -203,6 +218,12 @@ bool MakesSameSteps(const core::ConnectorSpec& a,
                     const core::ConnectorSpec& b) {
   return a.shards == b.shards && a.limits.chunk_bytes == b.limits.chunk_bytes &&
          KeyOf(a) == KeyOf(b);
+}
+
+bool IsRefused(const Plan& plan, const std::string& text) {
+  constexpr uint64_t kWhole = 1'000'000;
+  return core::Checksum64(text) % kWhole <
+         static_cast<uint64_t>(plan.refused_share * kWhole);
 }
 
 core::ShardIndex ShardOf(const std::string& text,

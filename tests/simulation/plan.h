@@ -12,6 +12,9 @@
 
 namespace penstock::simulation {
 
+// The directory of the dead letters, on the data disk.
+inline constexpr char kDeadLetters[] = "/data/dead";
+
 // How often faults are drawn, what died is looked after, and slow checks run.
 inline constexpr absl::Duration kMoment = absl::Milliseconds(5);
 
@@ -45,6 +48,10 @@ struct Plan {
   // The real file sink, or the transactional fake.
   bool file_sink = false;
   bool separate_committer = false;
+  // The transactional fake refuses such a part of the records, which go to
+  // kDeadLetters; perhaps it says which one it was.
+  double refused_share = 0;
+  bool names_refused_rows = false;
   absl::Duration checkpoint_interval;
   // Virtual time during which faults come, at most.
   absl::Duration trouble;
@@ -67,6 +74,8 @@ std::string SpecBytes(size_t index);
 size_t SpecIndex(const std::string& spec_bytes);
 // Whether a step that was made with one comes out the same with the other.
 bool MakesSameSteps(const core::ConnectorSpec& a, const core::ConnectorSpec& b);
+// Whether the target refuses the record `text` (without newline).
+bool IsRefused(const Plan& plan, const std::string& text);
 // The shard that a record of DrawRecords goes to.
 core::ShardIndex ShardOf(const std::string& record,
                          const core::ConnectorSpec& spec);

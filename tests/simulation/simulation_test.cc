@@ -54,6 +54,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
     all.already_held += ended.outcome.already_held;
     all.specs_at_once += ended.outcome.specs_at_once;
     all.specs_clean += ended.outcome.specs_clean;
+    all.letters += ended.outcome.letters;
     peace_max = std::max(peace_max, ended.peace);
   }
   // A simulation without faults would prove nothing.
@@ -65,6 +66,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   EXPECT_GT(all.mismatches, 0u);
   EXPECT_GT(all.specs_at_once, 0u);
   EXPECT_GT(all.specs_clean, 0u);
+  EXPECT_GT(all.letters, 0u);
   RecordProperty("events", absl::StrCat(all.events));
   RecordProperty("kills", absl::StrCat(all.kills));
   RecordProperty("freezes", absl::StrCat(all.freezes));
@@ -75,6 +77,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   RecordProperty("already_held", absl::StrCat(all.already_held));
   RecordProperty("specs_at_once", absl::StrCat(all.specs_at_once));
   RecordProperty("specs_clean", absl::StrCat(all.specs_clean));
+  RecordProperty("letters", absl::StrCat(all.letters));
   RecordProperty("peace_max", absl::FormatDuration(peace_max));
 }
 

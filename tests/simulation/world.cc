@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/format/ndjson/ndjson_format.h"
+#include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "core/sinks/file/config.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/file/file_sink_reader.h"
@@ -34,6 +35,7 @@ World::World(Plan plan)
       paths_({}),
       table_(core::FakeDatabase::TableName(kPipeline, kConnector)),
       checkers_(plan_, store_disk_),
+      letters_(plan_, checkers_),
       host_(std::make_shared<Host>()) {
   const std::string input =
       plan_.records.empty() ? "" : absl::StrJoin(plan_.records, "\n") + "\n";
@@ -43,6 +45,7 @@ World::World(Plan plan)
                                const core::FakeDatabase::Transaction& commit) {
     OnDatabaseCommit(shard, commit);
   });
+  if (plan_.refused_share > 0) database_.SetJudge(MakeJudge(plan_));
 }
 
 World::~World() {
@@ -74,6 +77,7 @@ void World::StartWorker() {
   life->registry->RegisterParser("ndjson", core::MakeNdjsonParser);
   life->registry->RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
   life->registry->RegisterSink("file", core::MakeFileSink);
+  life->registry->RegisterDeadLetter("file", core::MakeDeadLetterFile);
   life->registry->RegisterSink(
       "fake",
       [this, executor = life->process->executor.get()](
@@ -82,6 +86,7 @@ void World::StartWorker() {
         core::FakeTarget::Options options;
         options.separate_committer = plan_.separate_committer;
         options.commit_executor = executor;
+        options.tells_rows_apart = plan_.refused_share > 0;
         return std::make_unique<core::FakeTarget>(database_, options);
       });
   core::ManualExecutor& executor = *life->process->executor;
@@ -511,6 +516,7 @@ void World::OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) {
 void World::OnDatabaseCommit(core::ShardIndex shard,
                              const core::FakeDatabase::Transaction& commit) {
   checkers_.OnCommit(shard, commit);
+  if (plan_.refused_share > 0) letters_.CheckDurable(shard, data_disk_);
   // A writer that had read the step before may still bring it in.
   if (tamper_.has_value() && commit.steps.begin <= tamper_->step &&
       commit.steps.end > tamper_->step && commit.writer > tamper_->writer) {
@@ -567,6 +573,7 @@ void World::CheckComplete() {
   if (controller_ != nullptr) {
     checkers_.CheckSpec(SpecBytes(controller_->spec));
   }
+  outcome_.letters = letters_.CheckComplete(data_disk_);
 }
 
 }  // namespace penstock::simulation

@@ -8,6 +8,7 @@
 #include "core/connector/registry.h"
 #include "server/dispatch/dispatcher.h"
 #include "tests/simulation/checkers.h"
+#include "tests/simulation/letter_checker.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/plan.h"
 #include "tests/simulation/scheduler.h"
@@ -65,6 +66,8 @@ struct Outcome {
   // checkpoint.
   uint64_t specs_at_once = 0;
   uint64_t specs_clean = 0;
+  // Different dead letters, at the end.
+  uint64_t letters = 0;
   absl::Duration virtual_time;
 };
 
@@ -206,6 +209,7 @@ class World final : public Witness {
   std::optional<core::Writer> writer_;
   client::FakeStoreDisk store_disk_;
   Checkers checkers_;
+  LetterChecker letters_;
   // Of the data disk, when CheckSlowly looked last.
   uint64_t operations_seen_ = 0;
   FaultHook fault_hook_;

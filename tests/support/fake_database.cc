@@ -3,12 +3,32 @@
 #include "core/base/error.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace penstock::core {
+
+namespace {
+
+std::vector<std::string> LinesOf(absl::string_view text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  // Behind the last newline, or where there are no rows, nothing follows.
+  if (lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> FakeDatabase::Transaction::Rows() const {
+  std::vector<std::string> rows = LinesOf(absl::StrJoin(frames, ""));
+  for (const Message& message : messages) {
+    rows.push_back(message.value.value_or(""));
+  }
+  return rows;
+}
 
 std::string FakeDatabase::TableName(absl::string_view pipeline,
                                     absl::string_view connector) {
@@ -63,31 +83,55 @@ absl::Status FakeDatabase::OpenProgress(const OutputOpen& open, Table& table) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> FakeDatabase::Examine(
+    const std::string& name, ShardIndex shard, std::optional<FtModel> level,
+    const Transaction& transaction) const {
+  const auto found = tables_.find(name);
+  if (found == tables_.end() || found->second.writer != transaction.writer) {
+    return MakeError(Reason::WRITER_FENCED,
+                     absl::StrCat("table ", name, " has a newer writer"));
+  }
+  const Table& table = found->second;
+  if (level == FtModel::kExactlyOnce) {
+    if (!table.progress.has_value() || shard >= table.progress->size()) {
+      return MakeError(Reason::PROGRESS_LOST, "the table's progress is gone");
+    }
+    const Step progress = (*table.progress)[shard];
+    if (progress == transaction.steps.end) return false;
+    if (progress != transaction.steps.begin) {
+      return MakeError(progress > transaction.steps.begin
+                           ? Reason::PROGRESS_AHEAD
+                           : Reason::PROGRESS_BEHIND,
+                       absl::StrCat("shard ", shard, " holds ", progress,
+                                    " steps, not ", transaction.steps.begin));
+    }
+  }
+  if (judge_ == nullptr) return true;
+  std::vector<std::string> present;
+  if (shard < table.shards.size()) {
+    for (const Transaction& earlier : table.shards[shard]) {
+      const std::vector<std::string> rows = earlier.Rows();
+      present.insert(present.end(), rows.begin(), rows.end());
+    }
+  }
+  const absl::Status judged = judge_(present, transaction.Rows());
+  if (!judged.ok()) return judged;
+  return true;
+}
+
 absl::Status FakeDatabase::Commit(const std::string& name, ShardIndex shard,
                                   std::optional<FtModel> level,
                                   Transaction transaction) {
   Transaction added;
   {
     MutexLock lock(mu_);
+    const absl::StatusOr<bool> is_new =
+        Examine(name, shard, level, transaction);
+    if (!is_new.ok()) return is_new.status();
+    if (!*is_new) return absl::OkStatus();
     Table& table = tables_[name];
-    if (table.writer != transaction.writer) {
-      return MakeError(Reason::WRITER_FENCED,
-                       absl::StrCat("table ", name, " has a newer writer"));
-    }
     if (level == FtModel::kExactlyOnce) {
-      if (!table.progress.has_value() || shard >= table.progress->size()) {
-        return MakeError(Reason::PROGRESS_LOST, "the table's progress is gone");
-      }
-      Step& progress = (*table.progress)[shard];
-      if (progress == transaction.steps.end) return absl::OkStatus();
-      if (progress != transaction.steps.begin) {
-        return MakeError(progress > transaction.steps.begin
-                             ? Reason::PROGRESS_AHEAD
-                             : Reason::PROGRESS_BEHIND,
-                         absl::StrCat("shard ", shard, " holds ", progress,
-                                      " steps, not ", transaction.steps.begin));
-      }
-      progress = transaction.steps.end;
+      (*table.progress)[shard] = transaction.steps.end;
     }
     if (shard >= table.shards.size()) table.shards.resize(shard + 1);
     table.shards[shard].push_back(transaction);
@@ -95,6 +139,13 @@ absl::Status FakeDatabase::Commit(const std::string& name, ShardIndex shard,
   }
   if (on_commit_ != nullptr) on_commit_(name, shard, added);
   return absl::OkStatus();
+}
+
+absl::Status FakeDatabase::Probe(const std::string& name, ShardIndex shard,
+                                 std::optional<FtModel> level,
+                                 const Transaction& transaction) const {
+  MutexLock lock(mu_);
+  return Examine(name, shard, level, transaction).status();
 }
 
 std::optional<FakeDatabase::Fault> FakeDatabase::Meet(const Call& call) {
@@ -133,6 +184,8 @@ void FakeDatabase::HealAll() {
 
 void FakeDatabase::SetHook(Hook hook) { hook_ = std::move(hook); }
 
+void FakeDatabase::SetJudge(Judge judge) { judge_ = std::move(judge); }
+
 void FakeDatabase::SetOnCommit(OnCommit on_commit) {
   on_commit_ = std::move(on_commit);
 }
@@ -168,10 +221,7 @@ std::string FakeDatabase::Contents(const std::string& table,
 
 std::vector<std::string> FakeDatabase::Lines(const std::string& table,
                                              ShardIndex shard) const {
-  std::vector<std::string> lines = absl::StrSplit(Contents(table, shard), '\n');
-  // Behind the last newline, or in a shard without rows, nothing follows.
-  if (lines.back().empty()) lines.pop_back();
-  return lines;
+  return LinesOf(Contents(table, shard));
 }
 
 std::vector<FakeDatabase::Message> FakeDatabase::Messages(

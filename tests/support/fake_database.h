@@ -29,7 +29,14 @@ namespace penstock::core {
 class FakeDatabase {
  public:
   // What a FakeTarget does here, for failures and hooks.
-  enum class Operation { kOpen, kBatchStart, kPush, kBatchEnd, kCommit };
+  enum class Operation {
+    kOpen,
+    kBatchStart,
+    kPush,
+    kBatchEnd,
+    kBatchProbe,
+    kCommit
+  };
   // Instead of the answer OK. An answer that is `lost` fails although the
   // operation took effect.
   struct Fault {
@@ -59,7 +66,15 @@ class FakeDatabase {
     absl::Time deadline = absl::InfiniteFuture();
     std::vector<std::string> frames;
     std::vector<Message> messages;
+
+    // Its lines, or the values of its messages.
+    std::vector<std::string> Rows() const;
   };
+  // What this database takes: looks at the rows that a shard has and at those
+  // to be added. An error refuses the transaction.
+  using Judge = absl::AnyInvocable<absl::Status(
+      const std::vector<std::string>& present,
+      const std::vector<std::string>& added) const>;
   using OnCommit = absl::AnyInvocable<void(
       const std::string& table, ShardIndex shard, const Transaction&)>;
 
@@ -79,9 +94,14 @@ class FakeDatabase {
   // shard's progress is steps.begin, which becomes steps.end. If the progress
   // is already steps.end, this writer has committed it before and lost the
   // answer (the fence lets in no other): OK, and nothing is added.
-  // Errors: WRITER_FENCED; PROGRESS_AHEAD, PROGRESS_BEHIND if neither holds.
+  // Errors: WRITER_FENCED; PROGRESS_AHEAD, PROGRESS_BEHIND if neither holds;
+  // the judge's.
   absl::Status Commit(const std::string& table, ShardIndex shard,
                       std::optional<FtModel> level, Transaction transaction);
+  // Answers as Commit would, and adds nothing.
+  absl::Status Probe(const std::string& table, ShardIndex shard,
+                     std::optional<FtModel> level,
+                     const Transaction& transaction) const;
   // The fault, if any, that `call` is to meet.
   std::optional<Fault> Meet(const Call& call);
 
@@ -94,6 +114,8 @@ class FakeDatabase {
   void HealAll();
   // Asked before each call, after the failures above. Null: none.
   void SetHook(Hook hook);
+  // Null: every row is good.
+  void SetJudge(Judge judge);
   // Told of each transaction, after it was added. Null: nobody.
   void SetOnCommit(OnCommit on_commit);
   // The target forgets a table's progress, and keeps its rows.
@@ -127,12 +149,18 @@ class FakeDatabase {
   };
   absl::Status OpenProgress(const OutputOpen& open, Table& table)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether `transaction` is to be added (true), or is there already.
+  absl::StatusOr<bool> Examine(const std::string& name, ShardIndex shard,
+                               std::optional<FtModel> level,
+                               const Transaction& transaction) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable Mutex mu_;
   std::map<std::string, Table> tables_ ABSL_GUARDED_BY(mu_);
   std::multimap<Operation, Fault> failures_ ABSL_GUARDED_BY(mu_);
   // Set before use, called outside the lock.
   Hook hook_;
+  Judge judge_;
   OnCommit on_commit_;
 };
 

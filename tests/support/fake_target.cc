@@ -45,7 +45,7 @@ struct FakeTarget::State {
     return status;
   }
 
-  absl::Status Commit(ShardIndex shard, const Batch& batch) {
+  FakeDatabase::Transaction MakeTransaction(const Batch& batch) const {
     FakeDatabase::Transaction transaction{.writer = open.writer,
                                           .steps = batch.steps,
                                           .id = batch.id,
@@ -56,7 +56,13 @@ struct FakeTarget::State {
     for (const absl::string_view frame : batch.frames) {
       transaction.frames.emplace_back(frame);
     }
-    return database.Commit(table, shard, open.level, std::move(transaction));
+    return transaction;
+  }
+  absl::Status Commit(ShardIndex shard, const Batch& batch) {
+    return database.Commit(table, shard, open.level, MakeTransaction(batch));
+  }
+  absl::Status Probe(ShardIndex shard, const Batch& batch) {
+    return database.Probe(table, shard, open.level, MakeTransaction(batch));
   }
 
   FakeDatabase& database;
@@ -133,6 +139,14 @@ class FakeTarget::Endpoint final : public OutputEndpoint {
       state_->staged[shard_] = batch;
       return absl::OkStatus();
     });
+  }
+
+  absl::Status BatchProbe() override {
+    if (!options_.tells_rows_apart) return OutputEndpoint::BatchProbe();
+    if (!batch_.has_value()) return WrongOrder("batch_probe");
+    const Batch batch = *std::exchange(batch_, std::nullopt);
+    return state_->Do(Operation::kBatchProbe, shard_,
+                      [&] { return state_->Probe(shard_, batch); });
   }
 
   bool IsFaultTolerant() const override { return options_.level.has_value(); }
@@ -215,6 +229,8 @@ std::optional<FtModel> FakeTarget::FaultTolerance() const {
 }
 
 FrameKind FakeTarget::Frames() const { return options_.frames; }
+
+bool FakeTarget::TellsRowsApart() const { return options_.tells_rows_apart; }
 
 absl::StatusOr<std::vector<Step>> FakeTarget::Open(const OutputOpen& open) {
   state_->open = open;

@@ -41,6 +41,8 @@ class FakeTarget final : public OutputTarget {
     Executor* commit_executor = nullptr;
     // More than 1 only without `separate_committer`.
     uint32_t writers_max = 1;
+    // Whether it says so, and has probes.
+    bool tells_rows_apart = false;
   };
   // `database` outlives this.
   FakeTarget(FakeDatabase& database, Options options);
@@ -50,6 +52,7 @@ class FakeTarget final : public OutputTarget {
 
   std::optional<FtModel> FaultTolerance() const override;
   FrameKind Frames() const override;
+  bool TellsRowsApart() const override;
   absl::StatusOr<std::vector<Step>> Open(const OutputOpen& open) override;
   absl::StatusOr<std::unique_ptr<OutputEndpoint>> MakeEndpoint(
       ShardIndex shard) override;

@@ -38,6 +38,11 @@ TEST(VerdictTest, ErrorsWithoutAReasonAreJudgedByTheirCode) {
   EXPECT_EQ(Judge(absl::PermissionDeniedError("x")), Verdict::kEnd);
 }
 
+TEST(VerdictTest, ARefusedRowIsNotMetAgainByReopening) {
+  EXPECT_EQ(Of(Reason::ROW_REFUSED), Verdict::kEnd);
+  EXPECT_EQ(Of(Reason::TOO_MANY_BAD_ROWS), Verdict::kEnd);
+}
+
 TEST(VerdictTest, DataLossNeverReopens) {
   for (Reason reason : core::AllReasons()) {
     if (core::CodeOf(reason) != absl::StatusCode::kDataLoss) continue;

@@ -40,5 +40,15 @@ INSTANTIATE_TEST_SUITE_P(
              "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}),
     [](const auto& test) { return std::string(test.param.name); });
 
+TEST(IsUtf8Test, TellsWellFormedTextFromOtherBytes) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("plain \n \x7f"));
+  EXPECT_TRUE(IsUtf8("\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80"));
+  EXPECT_FALSE(IsUtf8("\xC3"));
+  EXPECT_FALSE(IsUtf8("a\xFFz"));
+  EXPECT_FALSE(IsUtf8("\xED\xA0\x80"));
+  EXPECT_FALSE(IsUtf8("\xC0\x80"));
+}
+
 }  // namespace
 }  // namespace penstock::core

@@ -169,6 +169,7 @@ class Harness {
   // The lines of all shards, sorted.
   std::vector<std::string> Lines() const;
   std::string table() const;
+  FakeFileSystem& files() { return files_; }
   void RunUntilIdle() { executor.RunUntilIdle(); }
   void Advance(absl::Duration duration) { executor.Advance(duration); }
 

@@ -1,6 +1,5 @@
 #include "core/handoff/retry.h"
 
-#include "core/base/error.h"
 #include "tests/support/test_rng.h"
 
 #include <gmock/gmock.h>
@@ -81,48 +80,6 @@ TEST(BackoffTest, EqualSeedsGiveEqualDelays) {
   Backoff first({}, 5);
   Backoff second({}, 5);
   EXPECT_EQ(Delays(first, 10), Delays(second, 10));
-}
-
-struct RetryableCase {
-  const char* name;
-  absl::StatusCode code;
-  bool retryable;
-};
-
-class IsRetryableTest : public ::testing::TestWithParam<RetryableCase> {};
-
-TEST_P(IsRetryableTest, FollowsTheCode) {
-  EXPECT_EQ(IsRetryable(absl::Status(GetParam().code, "")),
-            GetParam().retryable);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Codes, IsRetryableTest,
-    ::testing::Values(
-        RetryableCase{"Ok", absl::StatusCode::kOk, false},
-        RetryableCase{"Unavailable", absl::StatusCode::kUnavailable, true},
-        RetryableCase{"Deadline", absl::StatusCode::kDeadlineExceeded, true},
-        RetryableCase{"Exhausted", absl::StatusCode::kResourceExhausted, true},
-        RetryableCase{"Aborted", absl::StatusCode::kAborted, true},
-        RetryableCase{"Cancelled", absl::StatusCode::kCancelled, false},
-        RetryableCase{"Unknown", absl::StatusCode::kUnknown, false},
-        RetryableCase{"Invalid", absl::StatusCode::kInvalidArgument, false},
-        RetryableCase{"NotFound", absl::StatusCode::kNotFound, false},
-        RetryableCase{"Exists", absl::StatusCode::kAlreadyExists, false},
-        RetryableCase{"Permission", absl::StatusCode::kPermissionDenied, false},
-        RetryableCase{"Precondition", absl::StatusCode::kFailedPrecondition,
-                      false},
-        RetryableCase{"Range", absl::StatusCode::kOutOfRange, false},
-        RetryableCase{"Unimplemented", absl::StatusCode::kUnimplemented, false},
-        RetryableCase{"Internal", absl::StatusCode::kInternal, false},
-        RetryableCase{"DataLoss", absl::StatusCode::kDataLoss, false},
-        RetryableCase{"Unauthenticated", absl::StatusCode::kUnauthenticated,
-                      false}),
-    [](const auto& value) { return std::string(value.param.name); });
-
-TEST(IsRetryableReasonTest, AFullDiskIsTriedAgainAndAFencedWriterIsNot) {
-  EXPECT_TRUE(IsRetryable(MakeError(Reason::STORAGE_FULL, "")));
-  EXPECT_FALSE(IsRetryable(MakeError(Reason::WRITER_FENCED, "")));
 }
 
 }  // namespace

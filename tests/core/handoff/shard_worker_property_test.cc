@@ -1,11 +1,14 @@
 // Handoff, shard workers and a transactional target through random faults and
-// deaths: the target holds every row of every journaled step once, in order.
+// deaths: the target holds every row of every journaled step once, in order,
+// but for those that it refuses, and these have letters.
 #include "core/base/random.h"
+#include "core/contract/sink_error.h"
 #include "core/handoff/ack_tracker.h"
 #include "core/handoff/basic_sink_handoff.h"
 #include "core/handoff/shard_worker.h"
 #include "tests/core/handoff/handoff_fixtures.h"
 #include "tests/core/handoff/property_runs.h"
+#include "tests/core/handoff/recording_dead_letters.h"
 #include "tests/support/fake_target.h"
 #include "tests/support/manual_executor.h"
 #include "tests/support/test_rng.h"
@@ -14,9 +17,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +30,19 @@ namespace penstock::core {
 namespace {
 
 constexpr char kTable[] = "p/c";
+
+bool IsBad(const std::string& row) { return row.back() == '!'; }
+
+// Refuses bad rows, and names them if `names`.
+FakeDatabase::Judge RefuseBad(bool names) {
+  return [names](const std::vector<std::string>& /*present*/,
+                 const std::vector<std::string>& added) {
+    const auto bad = std::find_if(added.begin(), added.end(), IsBad);
+    if (bad == added.end()) return absl::OkStatus();
+    return names ? MakeRowRefused("bad", bad - added.begin())
+                 : MakeRowRefused("bad");
+  };
+}
 
 // A row is its text and a newline.
 class LineEncoder final : public RowEncoder {
@@ -70,6 +88,8 @@ class Life {
     Step base_steps = 0;
     uint64_t open_number = 1;
     bool separate_committer = false;
+    // Of each shard.
+    std::vector<RecordingDeadLetters>* letters = nullptr;
   };
 
   Life(FakeDatabase& database, Random& random, const Options& options)
@@ -80,7 +100,8 @@ class Life {
         database, FakeTarget::Options{
                       .separate_committer = options.separate_committer,
                       .commit_executor =
-                          options.separate_committer ? &executor_ : nullptr});
+                          options.separate_committer ? &executor_ : nullptr,
+                      .tells_rows_apart = true});
     OutputOpen open{.incarnation = "inc", .pipeline = "p", .connector = "c"};
     open.writer = {.epoch = 1, .open_number = options.open_number};
     open.base_steps = options.base_steps;
@@ -93,6 +114,7 @@ class Life {
     ChunkConfig config;
     config.target_bytes = 1 + random.Uniform(60);
     config.level = FtModel::kExactlyOnce;
+    config.row_positions = true;
     handoff_ = std::make_unique<SinkHandoff<LineEncoder, DigitRouter>>(
         std::make_unique<LineEncoder>(), DigitRouter(), queues_, budget_,
         config, executor_.clock());
@@ -112,6 +134,9 @@ class Life {
       worker.commit_bytes_max = 1 + random.Uniform(200);
       worker.push_bytes_max = random.Uniform(40);
       worker.breaker = breaker;
+      worker.refused_rows = {.tells_rows_apart = true,
+                             .skip = true,
+                             .dead_letters = &options.letters->at(shard)};
       workers_.push_back(
           ShardWorker::Create(worker,
                               {.endpoints = {endpoints_[shard].get()},
@@ -180,7 +205,17 @@ class Story {
       : random_(seed),
         shards_(1 + static_cast<uint32_t>(random_.Uniform(3))),
         separate_committer_(random_.Bernoulli(0.5)),
-        fault_(random_.Double() * 0.3) {
+        fault_(random_.Double() * 0.3),
+        bad_(random_.Bernoulli(0.5) ? random_.Double() : 0),
+        letters_(shards_) {
+    database_.SetJudge(RefuseBad(random_.Bernoulli(0.5)));
+    for (RecordingDeadLetters& output : letters_) {
+      output.on_write = [this, &output] {
+        if (random_.Bernoulli(fault_)) {
+          output.failures.push_back(MakeError(Reason::STORAGE_FULL, "drawn"));
+        }
+      };
+    }
     database_.SetHook([this](const FakeDatabase::Call& call)
                           -> std::optional<FakeDatabase::Fault> {
       if (!random_.Bernoulli(fault_) ||
@@ -217,7 +252,8 @@ class Story {
               {.shards = shards_,
                .base_steps = 0,
                .open_number = ++open_number_,
-               .separate_committer = separate_committer_});
+               .separate_committer = separate_committer_,
+               .letters = &letters_});
     // Recovery: everything journaled, in order.
     for (const JournaledStep& step : journal_) {
       life.FlushStep(step);
@@ -231,8 +267,9 @@ class Story {
       JournaledStep step{.step = next_step_, .rows = {}};
       const size_t rows = random_.Uniform(10);
       for (size_t row = 0; row < rows; ++row) {
-        step.rows.push_back(
-            absl::StrCat(random_.Uniform(shards_), "-", rows_made_++));
+        step.rows.push_back(absl::StrCat(random_.Uniform(shards_), "-",
+                                         rows_made_++,
+                                         random_.Bernoulli(bad_) ? "!" : ""));
       }
       life.FlushStep(step);
       life.RunSome(random_.Uniform(10));
@@ -261,15 +298,27 @@ class Story {
   void Check() {
     for (ShardIndex shard = 0; shard < shards_; ++shard) {
       std::vector<std::string> expected;
+      std::set<std::pair<std::string, std::string>> refused;
       for (const JournaledStep& step : journal_) {
+        uint64_t number = 0;
         for (const std::string& row : step.rows) {
-          if (row.front() == static_cast<char>('0' + shard)) {
+          if (row.front() != static_cast<char>('0' + shard)) continue;
+          if (IsBad(row)) {
+            refused.emplace(absl::StrCat(step.step, "/", number), row + "\n");
+          } else {
             expected.push_back(row);
           }
+          ++number;
         }
       }
       EXPECT_EQ(database_.Lines(kTable, shard), expected);
       EXPECT_EQ(database_.Progress(kTable, shard), JournaledSteps());
+      // Perhaps several times, with one id.
+      std::set<std::pair<std::string, std::string>> letters;
+      for (size_t i = 0; i < letters_[shard].ids.size(); ++i) {
+        letters.emplace(letters_[shard].ids[i], letters_[shard].rows[i]);
+      }
+      EXPECT_EQ(letters, refused);
       Step end = 0;
       for (const auto& transaction : database_.Transactions(kTable, shard)) {
         EXPECT_EQ(transaction.steps.begin, end);
@@ -283,6 +332,8 @@ class Story {
   const uint32_t shards_;
   const bool separate_committer_;
   double fault_;
+  const double bad_;
+  std::vector<RecordingDeadLetters> letters_;
   uint64_t open_number_ = 0;
   Step next_step_ = 0;
   uint64_t rows_made_ = 0;

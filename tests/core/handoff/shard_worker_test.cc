@@ -421,7 +421,7 @@ TEST_F(ShardWorkerTest, AFrameThatEndsInsideAMessageBreaksTheShard) {
   SendStep(0, {"abc"});
   Release(1);
   ASSERT_THAT(process_->observer.fatal, SizeIs(1));
-  EXPECT_THAT(process_->observer.fatal[0], HasReason(Reason::MALFORMED_FRAME));
+  EXPECT_THAT(process_->observer.fatal[0], HasReason(Reason::INTERNAL));
   EXPECT_THAT(database_.Messages(kTable, 0), IsEmpty());
 }
 

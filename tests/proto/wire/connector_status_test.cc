@@ -57,6 +57,8 @@ core::ConnectorStatus FullStatus() {
   status.records_out = 5;
   status.records_skipped = 6;
   status.records_discarded = 7;
+  status.records_refused = 17;
+  status.dead_letters = 18;
   status.parse_errors = 8;
   status.already_held_steps = 9;
   status.inflight_bytes = 10;
@@ -126,6 +128,8 @@ TEST(ConnectorStatusTest, TotalsComeBack) {
   EXPECT_EQ(back.records_out, 5u);
   EXPECT_EQ(back.records_skipped, 6u);
   EXPECT_EQ(back.records_discarded, 7u);
+  EXPECT_EQ(back.records_refused, 17u);
+  EXPECT_EQ(back.dead_letters, 18u);
   EXPECT_EQ(back.parse_errors, 8u);
   EXPECT_EQ(back.already_held_steps, 9u);
   EXPECT_EQ(back.inflight_bytes, 10u);

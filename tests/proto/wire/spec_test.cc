@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/raw/config.h"
+#include "core/sinks/dead_letter_file/config.h"
 #include "core/sinks/file/config.h"
 #include "core/sources/file/config.h"
 #include "proto/penstock/v1/spec.pb.h"
@@ -16,6 +17,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -69,6 +71,11 @@ TEST(SpecTest, DefaultsAreThoseOfTheProtoComments) {
   EXPECT_FALSE(spec.allow_lower);
   EXPECT_EQ(spec.on_parse_error, core::BadRecordPolicy::kSkip);
   EXPECT_EQ(spec.on_encode_error, core::BadRecordPolicy::kSkip);
+  EXPECT_EQ(spec.on_refused_row, core::BadRecordPolicy::kFail);
+  EXPECT_EQ(spec.dead_letter, nullptr);
+  EXPECT_EQ(spec.refused_rows.total_max, UINT64_MAX);
+  EXPECT_EQ(spec.refused_rows.ratio_max, 0.5);
+  EXPECT_EQ(spec.refused_rows.window_rows, 1'000u);
   EXPECT_EQ(spec.route->type(), "partition");
   EXPECT_EQ(spec.limits.record_bytes_max, uint64_t{16} << 20);
   EXPECT_EQ(spec.limits.chunk_bytes, uint64_t{256} << 10);
@@ -79,6 +86,17 @@ TEST(SpecTest, DefaultsAreThoseOfTheProtoComments) {
   EXPECT_EQ(spec.limits.step_bytes_max, uint64_t{16} << 20);
   EXPECT_EQ(spec.limits.step_records_max, UINT64_MAX);
   EXPECT_EQ(spec.limits.memory_max, uint64_t{192} << 20);
+}
+
+TEST(SpecTest, WithDeadLettersRefusedRowsAreSkipped) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_dead_letter()->mutable_file()->set_path("/dead");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(spec.on_refused_row, core::BadRecordPolicy::kSkip);
+  const auto& file = As<core::DeadLetterFileConfig>(spec.dead_letter);
+  EXPECT_EQ(file.path, "/dead");
+  EXPECT_EQ(file.file_bytes_max, uint64_t{64} << 20);
+  EXPECT_EQ(file.total_bytes_max, uint64_t{1} << 30);
 }
 
 TEST(SpecTest, ResolvedSpecWritesEveryDefaultOut) {
@@ -95,6 +113,8 @@ TEST(SpecTest, ResolvedSpecWritesEveryDefaultOut) {
     allow_lower: false
     on_parse_error: BAD_RECORD_POLICY_SKIP
     on_encode_error: BAD_RECORD_POLICY_SKIP
+    on_refused_row: BAD_RECORD_POLICY_FAIL
+    refused_rows { ratio_max: 0.5 window_rows: 1000 }
     limits {
       record_bytes_max: 16777216
       block_bytes: 1048576
@@ -129,6 +149,9 @@ TEST(SpecTest, ResolvedSpecResolvesToItself) {
     allow_lower: true
     on_parse_error: BAD_RECORD_POLICY_FAIL
     on_encode_error: BAD_RECORD_POLICY_FAIL
+    on_refused_row: BAD_RECORD_POLICY_FAIL
+    dead_letter { file { path: "/dead" file_bytes_max: 7 total_bytes_max: 8 } }
+    refused_rows { total_max: 9 ratio_max: 0.25 window_rows: 10 }
     limits {
       record_bytes_max: 1000
       block_bytes: 4096
@@ -317,6 +340,42 @@ INSTANTIATE_TEST_SUITE_P(
                 s.set_on_encode_error(static_cast<v1::BadRecordPolicy>(9));
               },
               "on_encode_error"},
+        Wrong{"RefusedRowPolicy",
+              [](auto& s) {
+                s.set_on_refused_row(static_cast<v1::BadRecordPolicy>(9));
+              },
+              "on_refused_row"},
+        Wrong{"DeadLetterOfNoType", [](auto& s) { s.mutable_dead_letter(); },
+              "dead_letter"},
+        Wrong{"DeadLetterPath",
+              [](auto& s) { s.mutable_dead_letter()->mutable_file(); },
+              "dead_letter.file.path"},
+        Wrong{"DeadLetterFileBytes",
+              [](auto& s) {
+                auto& file = *s.mutable_dead_letter()->mutable_file();
+                file.set_path("/dead");
+                file.set_file_bytes_max(0);
+              },
+              "dead_letter.file.file_bytes_max"},
+        Wrong{"DeadLetterTotalBytes",
+              [](auto& s) {
+                auto& file = *s.mutable_dead_letter()->mutable_file();
+                file.set_path("/dead");
+                file.set_total_bytes_max(0);
+              },
+              "dead_letter.file.total_bytes_max"},
+        Wrong{"RefusedRatio",
+              [](auto& s) { s.mutable_refused_rows()->set_ratio_max(1.1); },
+              "refused_rows.ratio_max"},
+        Wrong{"RefusedRatioNoNumber",
+              [](auto& s) {
+                s.mutable_refused_rows()->set_ratio_max(
+                    std::numeric_limits<double>::quiet_NaN());
+              },
+              "refused_rows.ratio_max"},
+        Wrong{"RefusedWindow",
+              [](auto& s) { s.mutable_refused_rows()->set_window_rows(9); },
+              "refused_rows.window_rows"},
         Wrong{"RecordBytes",
               [](auto& s) {
                 s.mutable_limits()->set_record_bytes_max((uint64_t{256} << 20) +

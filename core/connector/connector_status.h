@@ -1,0 +1,93 @@
+// What a connector shows of itself.
+#pragma once
+
+#include "core/connector/shard_status.h"
+#include "core/connector/state_machine.h"
+#include "core/contract/ft_model.h"
+#include "core/contract/health.h"
+#include "core/contract/parse_error.h"
+#include "core/record/buffer_size.h"
+#include "core/record/step.h"
+
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+
+struct Blocker {
+  enum class Kind {
+    kBarrier,
+    kOpenTransaction,
+    kReplay,
+    kUnflushedShard,
+    kUnreleasedStep,
+    kUnfinishedStep,
+  };
+  Kind kind = Kind::kUnfinishedStep;
+  Step step = 0;
+  std::optional<ShardIndex> shard;
+  absl::Time since;
+  std::string text;
+};
+
+struct ErrorEntry {
+  std::string tag;
+  absl::Time time;
+  // Running count of this tag, 1-based.
+  uint64_t index = 0;
+  bool fatal = false;
+  std::string text;
+};
+
+// Everything GetConnector and the watches show of one connector.
+struct ConnectorStatus {
+  std::string name;
+  std::string pipeline;
+  std::string instance;
+  std::string spec_bytes;
+  ConnectorState state = ConnectorState::kOpened;
+  std::optional<FtModel> level_asked;
+  std::optional<FtModel> level;
+  bool end_of_input = false;
+  std::optional<Step> running_step;
+  Step base_steps = 0;
+  // Last step + 1; the base if there was none.
+  Step made_steps = 0;
+  Step released_steps = 0;
+  Step completed_steps = 0;
+  Step checkpointed_steps = 0;
+  std::vector<Step> retained_steps;
+  // Totals of this instance (INV-8) and what is staged now.
+  BufferSize buffered_total;
+  BufferSize extended_total;
+  BufferSize replayed_total;
+  BufferSize queued;
+  uint64_t records_out = 0;
+  uint64_t records_skipped = 0;
+  uint64_t records_discarded = 0;
+  // Of `records_out`: left out because the target refused them.
+  uint64_t records_refused = 0;
+  // Of `records_refused` and `records_skipped`: kept.
+  uint64_t dead_letters = 0;
+  uint64_t parse_errors = 0;
+  uint64_t already_held_steps = 0;
+  uint64_t inflight_bytes = 0;
+  // How often bytes in flight rose to their high mark.
+  uint64_t inflight_pauses = 0;
+  // Since when the first unfinished step is registered; zero: there is none.
+  absl::Duration oldest_step_age;
+  uint64_t retained_bytes = 0;
+  std::vector<ShardStatus> shards;
+  ConnectorHealth health;
+  absl::Time health_since;
+  std::optional<std::string> first_error;
+  uint64_t error_count = 0;
+  std::vector<ErrorEntry> errors;
+  std::vector<Blocker> blockers;
+};
+
+}  // namespace penstock::core
