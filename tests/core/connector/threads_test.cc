@@ -207,8 +207,9 @@ class ThreadsTest : public testing::TestWithParam<FtModel> {
   OpenRequest request_;
   std::vector<StepResult> results_;
   ThreadPoolExecutor io_{"io", 2};
-  ThreadPoolExecutor drivers_{"driver", 2};
+  // Dies after the threads of `drivers_`, whose last tasks may still call it.
   TimerlessExecutor timerless_{drivers_};
+  ThreadPoolExecutor drivers_{"driver", 2};
 };
 
 // Each buffer is staged while its Queue looks, waits, or is on its way.
