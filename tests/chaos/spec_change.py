@@ -109,10 +109,13 @@ def crash_around_the_change(programs, directory, source, source_print):
 
 def edit_and_kill(programs, directory, source, source_print, seed):
     rng = random.Random(seed)
-    pipeline = Pipeline(programs, directory, source, "50ms")
-    edits = kills = 0
+    pipeline = None
+    edits = kills = pipelines = 0
     shards_seen = set()
     for _ in range(ROUNDS):
+        if pipeline is None:
+            pipeline = Pipeline(programs, directory, source, "50ms")
+            pipelines += 1
         # Of one round in four nothing may change but what is at once.
         shards, key = 4, "key"
         if rng.random() < 0.75:
@@ -126,7 +129,10 @@ def edit_and_kill(programs, directory, source, source_print, seed):
             run.wait(rng.uniform(0.02, 0.25))
             if run.returncode != 0:
                 raise harness.Failure(f"a run ended with {run.returncode}")
-            break
+            # All of it was delivered: another pipeline takes its turn.
+            pipeline.finish(source_print)
+            pipeline = None
+            continue
         except subprocess.TimeoutExpired:
             pass
         if rng.random() < 0.5:
@@ -143,9 +149,11 @@ def edit_and_kill(programs, directory, source, source_print, seed):
             os.path.join(directory, "out"))))
     if len(shards_seen) < 2:
         raise harness.Failure("no edit took effect between the kills")
-    pipeline.finish(source_print)
-    print(f"edits at random: {edits} edits, {kills} kills, "
-          f"{len(shards_seen)} numbers of shards, exactly once", flush=True)
+    if pipeline is not None:
+        pipeline.finish(source_print)
+    print(f"edits at random: {edits} edits of {pipelines} pipelines, {kills} "
+          f"kills, {len(shards_seen)} numbers of shards, exactly once",
+          flush=True)
 
 
 def refuse(programs, directory, source):
