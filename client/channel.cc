@@ -23,6 +23,9 @@ namespace {
 
 constexpr absl::string_view kUnixPrefix = "unix:";
 constexpr absl::string_view kDnsPrefix = "dns:///";
+// Of one attempt. A worker on a busy machine may take long to answer; a socket
+// that refuses ends the attempt at once all the same.
+constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
 
 // Host and port of `host:port` and `dns:///host:port`; empty host: neither.
 struct HostPort {
@@ -74,10 +77,8 @@ grpc::ChannelArguments Arguments(const ChannelOptions& options) {
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
                    ToMs(options.reconnect_initial));
-  // By its name a back-off, but it is the time that one attempt is given. A
-  // worker on a busy machine may take long to answer; a socket that refuses
-  // ends the attempt at once all the same.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, ToMs(absl::Seconds(5)));
+  // By its name a back-off, but it is the time that one attempt is given.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, ToMs(kConnectTimeout));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
                    ToMs(options.reconnect_max));
   // Whoever asks again decides; gRPC repeats nothing behind its back.

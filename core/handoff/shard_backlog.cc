@@ -1,5 +1,10 @@
 #include "core/handoff/shard_backlog.h"
 
+#include "core/handoff/held_chunks.h"
+#include "core/handoff/held_steps.h"
+#include "core/handoff/shard_worker.h"
+
+#include <memory>
 #include <utility>
 
 namespace penstock::core {
@@ -38,6 +43,19 @@ AckSet ShardWrite::TakeAcks() {
   AckSet acks = std::move(end_acks);
   for (EncodedChunk& chunk : chunks) acks.Absorb(std::move(chunk.acks));
   return acks;
+}
+
+std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
+  if (options.level == FtModel::kExactlyOnce) {
+    return std::make_unique<HeldSteps>(
+        HeldSteps::Options{.progress = options.progress,
+                           .released = options.released,
+                           .bytes_max = options.commit_bytes_max});
+  }
+  return std::make_unique<HeldChunks>(
+      HeldChunks::Options{.rows_max = options.batch_rows_max,
+                          .bytes_max = options.batch_bytes_max,
+                          .linger = options.batch_linger});
 }
 
 }  // namespace penstock::core

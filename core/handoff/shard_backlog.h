@@ -14,11 +14,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace penstock::core {
+
+struct ShardWorkerOptions;
 
 // Why a batch was written when it was.
 enum class FlushReason {
@@ -109,5 +112,8 @@ class ShardBacklog {
   virtual Step progress() const = 0;
   virtual uint64_t already_held_steps() const = 0;
 };
+
+// What the level asks for.
+std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options);
 
 }  // namespace penstock::core

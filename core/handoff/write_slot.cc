@@ -2,8 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
-#include "core/handoff/held_chunks.h"
-#include "core/handoff/held_steps.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -140,19 +138,6 @@ std::shared_ptr<ShardWrite> WriteSlot::TakeBatch() {
   letters.clear();
   waits_for_letters = false;
   return std::exchange(write, nullptr);
-}
-
-std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
-  if (options.level == FtModel::kExactlyOnce) {
-    return std::make_unique<HeldSteps>(
-        HeldSteps::Options{.progress = options.progress,
-                           .released = options.released,
-                           .bytes_max = options.commit_bytes_max});
-  }
-  return std::make_unique<HeldChunks>(
-      HeldChunks::Options{.rows_max = options.batch_rows_max,
-                          .bytes_max = options.batch_bytes_max,
-                          .linger = options.batch_linger});
 }
 
 }  // namespace penstock::core

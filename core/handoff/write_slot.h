@@ -91,7 +91,4 @@ struct WriteSlot {
   Strand::TimerId deadline_timer = Strand::TimerId::kNone;
 };
 
-// What the level asks for.
-std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options);
-
 }  // namespace penstock::core

@@ -9,6 +9,7 @@
 #include "core/sinks/null/config.h"
 #include "core/sources/file/config.h"
 #include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/field_reader.h"
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
@@ -159,19 +160,13 @@ ConfigPtr DeadLetterFromProto(const v1::DeadLetterSpec& spec,
       auto config = std::make_shared<core::DeadLetterFileConfig>();
       CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
       config->path = spec.file().path();
-      const auto read = [&](absl::string_view name, bool given, uint64_t value,
-                            uint64_t& to) {
-        if (given && value == 0) {
-          violations.Add(JoinPath(path, name), "is 0, must be at least 1",
-                         kOutOfRange);
-        } else if (given) {
-          to = value;
-        }
-      };
-      read("file.file_bytes_max", spec.file().has_file_bytes_max(),
-           spec.file().file_bytes_max(), config->file_bytes_max);
-      read("file.total_bytes_max", spec.file().has_total_bytes_max(),
-           spec.file().total_bytes_max(), config->total_bytes_max);
+      FieldReader fields(JoinPath(path, "file"), violations);
+      config->file_bytes_max = fields.Number(
+          "file_bytes_max", PENSTOCK_GIVEN(spec.file(), file_bytes_max),
+          config->file_bytes_max, 1, UINT64_MAX);
+      config->total_bytes_max = fields.Number(
+          "total_bytes_max", PENSTOCK_GIVEN(spec.file(), total_bytes_max),
+          config->total_bytes_max, 1, UINT64_MAX);
       return config;
     }
     case v1::DeadLetterSpec::TYPE_NOT_SET:

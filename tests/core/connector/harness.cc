@@ -136,6 +136,14 @@ Answer<Nothing> Harness::Pause() {
   return answer;
 }
 
+QueueRequest Harness::RequestOf(Step step, absl::Duration wait) const {
+  QueueRequest queue;
+  queue.step = step;
+  queue.previous_steps = made_steps();
+  queue.wait = wait;
+  return queue;
+}
+
 Answer<QueueReply> Harness::Queue(QueueRequest queue) {
   Answer<QueueReply> answer;
   connector->Queue(queue, answer.Callback());
@@ -148,11 +156,7 @@ Answer<QueueReply> Harness::QueueStep(Step step) {
 }
 
 Answer<QueueReply> Harness::QueueStep(Step step, absl::Duration wait) {
-  QueueRequest queue;
-  queue.step = step;
-  queue.previous_steps = made_steps();
-  queue.wait = wait;
-  return Queue(queue);
+  return Queue(RequestOf(step, wait));
 }
 
 Answer<ReplayReply> Harness::Replay(const StepResult& result,
@@ -202,10 +206,7 @@ Answer<Nothing> Harness::Drain() {
 }
 
 std::shared_ptr<const StepResult> Harness::MustQueue(Step step) {
-  QueueRequest queue;
-  queue.step = step;
-  queue.previous_steps = made_steps();
-  return MustQueue(queue);
+  return MustQueue(RequestOf(step, absl::ZeroDuration()));
 }
 
 std::shared_ptr<const StepResult> Harness::MustQueue(QueueRequest queue) {

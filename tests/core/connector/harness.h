@@ -141,6 +141,8 @@ class Harness {
   // Each gives the command and runs until idle.
   Answer<Nothing> Extend();
   Answer<Nothing> Pause();
+  // For the number `step`, behind the steps that were made so far.
+  QueueRequest RequestOf(Step step, absl::Duration wait) const;
   Answer<QueueReply> Queue(QueueRequest request);
   // `previous_steps` is made_steps(), `wait` is 0.
   Answer<QueueReply> QueueStep(Step step);

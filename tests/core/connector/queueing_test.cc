@@ -23,14 +23,6 @@ class QueueTest : public testing::Test {
     harness_.MustExtend();
   }
 
-  QueueRequest Request(Step step, absl::Duration wait) const {
-    QueueRequest queue;
-    queue.step = step;
-    queue.previous_steps = harness_.made_steps();
-    queue.wait = wait;
-    return queue;
-  }
-
   Harness harness_;
 };
 
@@ -47,7 +39,7 @@ TEST_F(QueueTest, AnswersWithoutAStepWhenNothingIsStagedAndNobodyMayWait) {
 
 TEST_F(QueueTest, AnswersInsideTheCallWhenTheConnectorIsIdle) {
   Answer<QueueReply> answer;
-  harness_.connector->Queue(Request(1, absl::ZeroDuration()),
+  harness_.connector->Queue(harness_.RequestOf(1, absl::ZeroDuration()),
                             answer.Callback());
   EXPECT_TRUE(answer.came());
   EXPECT_EQ(harness_.executor.ready_count(), 0u);
@@ -83,7 +75,7 @@ TEST_F(QueueTest, SameStepAgainGetsTheSameResultAndReadsNothing) {
 }
 
 TEST_F(QueueTest, WaitsForTheMinimumOfRecords) {
-  QueueRequest queue = Request(1, absl::Seconds(100));
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(100));
   queue.min_records = 30;
   queue.linger = absl::Seconds(50);
   const Answer<QueueReply> answer = harness_.Queue(queue);
@@ -99,7 +91,7 @@ TEST_F(QueueTest, WaitsForTheMinimumOfRecords) {
 }
 
 TEST_F(QueueTest, WaitsForTheMinimumOfBytes) {
-  QueueRequest queue = Request(1, absl::Seconds(100));
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(100));
   queue.min_bytes = 100;
   queue.linger = absl::Seconds(50);
   const Answer<QueueReply> answer = harness_.Queue(queue);
@@ -113,8 +105,7 @@ TEST_F(QueueTest, WaitsForTheMinimumOfBytes) {
 }
 
 TEST_F(QueueTest, LingersAfterTheFirstBuffer) {
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(100));
   harness_.Advance(absl::Seconds(10));
   harness_.source.AppendNumbered("k", 5);
   harness_.Advance(absl::Milliseconds(99));
@@ -129,15 +120,13 @@ TEST_F(QueueTest, LingersAfterTheFirstBuffer) {
 TEST_F(QueueTest, LingerCountsFromTheStagingNotFromTheCommand) {
   harness_.source.AppendNumbered("k", 5);
   harness_.Advance(absl::Seconds(1));
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(100));
   ASSERT_OK(answer.status());
   EXPECT_EQ(answer->result->stopped_because, StopReason::kLinger);
 }
 
 TEST_F(QueueTest, WaitIsOverWithNothing) {
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(100));
   harness_.Advance(absl::Seconds(99));
   EXPECT_FALSE(answer.came());
   harness_.Advance(absl::Seconds(1));
@@ -154,7 +143,7 @@ TEST_F(QueueTest, NumberWithoutAStepIsStillFree) {
 }
 
 TEST_F(QueueTest, WaitIsOverWithSomething) {
-  QueueRequest queue = Request(1, absl::Seconds(1));
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(1));
   queue.linger = absl::Seconds(50);
   const Answer<QueueReply> answer = harness_.Queue(queue);
   harness_.source.AppendNumbered("k", 5);
@@ -164,11 +153,9 @@ TEST_F(QueueTest, WaitIsOverWithSomething) {
 }
 
 TEST_F(QueueTest, SameStepJoinsWithTheFirstCallsTerms) {
-  const Answer<QueueReply> first =
-      harness_.Queue(Request(1, absl::Seconds(10)));
+  const Answer<QueueReply> first = harness_.QueueStep(1, absl::Seconds(10));
   // Alone it would be answered at once.
-  const Answer<QueueReply> second =
-      harness_.Queue(Request(1, absl::ZeroDuration()));
+  const Answer<QueueReply> second = harness_.QueueStep(1, absl::ZeroDuration());
   EXPECT_FALSE(second.came());
   harness_.source.AppendNumbered("k", 5);
   harness_.Advance(absl::Seconds(1));
@@ -179,8 +166,7 @@ TEST_F(QueueTest, SameStepJoinsWithTheFirstCallsTerms) {
 }
 
 TEST_F(QueueTest, OtherStepIsRefusedWhileOneIsOutstanding) {
-  const Answer<QueueReply> first =
-      harness_.Queue(Request(1, absl::Seconds(10)));
+  const Answer<QueueReply> first = harness_.QueueStep(1, absl::Seconds(10));
   const Answer<QueueReply> other = harness_.QueueStep(2);
   EXPECT_THAT(other.status(), StatusIs(absl::StatusCode::kFailedPrecondition,
                                        HasReason(Reason::QUEUE_RUNNING)));
@@ -191,8 +177,7 @@ TEST_F(QueueTest, OtherStepIsRefusedWhileOneIsOutstanding) {
 TEST_F(QueueTest, RetainedStepIsRefusedTooWhileAnotherIsOutstanding) {
   harness_.source.AppendNumbered("k", 5);
   harness_.MustQueue(1);
-  const Answer<QueueReply> running =
-      harness_.Queue(Request(2, absl::Seconds(10)));
+  const Answer<QueueReply> running = harness_.QueueStep(2, absl::Seconds(10));
   EXPECT_THAT(harness_.QueueStep(1).status(), HasReason(Reason::QUEUE_RUNNING));
 }
 
@@ -209,8 +194,7 @@ TEST_F(QueueTest, BrokenChainIsRefused) {
 }
 
 TEST_F(QueueTest, RequestedStepMakesAnEmptyOne) {
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(10)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(10));
   harness_.source.StageNothing();
   harness_.RunUntilIdle();
   ASSERT_OK(answer.status());
@@ -219,7 +203,7 @@ TEST_F(QueueTest, RequestedStepMakesAnEmptyOne) {
 }
 
 TEST_F(QueueTest, CheckpointRequestedMakesAnEmptyOne) {
-  QueueRequest queue = Request(1, absl::Seconds(10));
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(10));
   queue.checkpoint_requested = true;
   const Answer<QueueReply> answer = harness_.Queue(queue);
   ASSERT_OK(answer.status());
@@ -229,7 +213,7 @@ TEST_F(QueueTest, CheckpointRequestedMakesAnEmptyOne) {
 }
 
 TEST_F(QueueTest, EmptyStepIsCompletedToo) {
-  QueueRequest queue = Request(1, absl::ZeroDuration());
+  QueueRequest queue = harness_.RequestOf(1, absl::ZeroDuration());
   queue.checkpoint_requested = true;
   harness_.MustQueue(queue);
   EXPECT_OK(harness_.Release(2).status());
@@ -238,7 +222,7 @@ TEST_F(QueueTest, EmptyStepIsCompletedToo) {
 
 TEST_F(QueueTest, StopsAtTheLimitOfRecords) {
   harness_.source.AppendNumbered("k", 50);
-  QueueRequest queue = Request(1, absl::ZeroDuration());
+  QueueRequest queue = harness_.RequestOf(1, absl::ZeroDuration());
   queue.max_records = 15;
   const auto result = harness_.MustQueue(queue);
   // Whole buffers of 10.
@@ -248,7 +232,7 @@ TEST_F(QueueTest, StopsAtTheLimitOfRecords) {
 
 TEST_F(QueueTest, StopsAtTheLimitOfBytes) {
   harness_.source.AppendNumbered("k", 50);
-  QueueRequest queue = Request(1, absl::ZeroDuration());
+  QueueRequest queue = harness_.RequestOf(1, absl::ZeroDuration());
   queue.max_bytes = 30;
   const auto result = harness_.MustQueue(queue);
   EXPECT_EQ(result->amount.records, 10u);
@@ -256,7 +240,7 @@ TEST_F(QueueTest, StopsAtTheLimitOfBytes) {
 }
 
 TEST_F(QueueTest, LimitBeginsAStepThatWouldWaitForMore) {
-  QueueRequest queue = Request(1, absl::Seconds(100));
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(100));
   queue.linger = absl::Seconds(50);
   queue.min_records = 1000;
   queue.max_records = 10;
@@ -268,7 +252,7 @@ TEST_F(QueueTest, LimitBeginsAStepThatWouldWaitForMore) {
 }
 
 TEST_F(QueueTest, PauseMakesAWaitingQueueDrain) {
-  QueueRequest queue = Request(1, absl::Seconds(100));
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(100));
   queue.linger = absl::Seconds(50);
   const Answer<QueueReply> answer = harness_.Queue(queue);
   harness_.source.AppendNumbered("k", 5);
@@ -281,8 +265,7 @@ TEST_F(QueueTest, PauseMakesAWaitingQueueDrain) {
 }
 
 TEST_F(QueueTest, PauseMakesAWaitingQueueGiveUp) {
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(100));
   harness_.MustPause();
   ASSERT_OK(answer.status());
   EXPECT_EQ(answer->no_step->reason, NoStepReason::kPaused);
@@ -293,14 +276,13 @@ TEST_F(QueueTest, PausedConnectorDrainsWhatIsStagedAndNothingMore) {
   harness_.MustPause();
   harness_.source.AppendNumbered("k", 5, 5);
   EXPECT_EQ(harness_.MustQueue(1)->amount.records, 5u);
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(2, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(2, absl::Seconds(100));
   ASSERT_OK(answer.status());
   EXPECT_EQ(answer->no_step->reason, NoStepReason::kPaused);
 }
 
 TEST_F(QueueTest, PrepareCheckpointMakesAWaitingQueueAnswer) {
-  QueueRequest queue = Request(1, absl::Seconds(100));
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(100));
   queue.linger = absl::Seconds(50);
   const Answer<QueueReply> with_data = harness_.Queue(queue);
   harness_.source.AppendNumbered("k", 5);
@@ -308,16 +290,14 @@ TEST_F(QueueTest, PrepareCheckpointMakesAWaitingQueueAnswer) {
   ASSERT_OK(with_data.status());
   EXPECT_EQ(with_data->result->amount.records, 5u);
 
-  const Answer<QueueReply> without =
-      harness_.Queue(Request(2, absl::Seconds(100)));
+  const Answer<QueueReply> without = harness_.QueueStep(2, absl::Seconds(100));
   EXPECT_OK(harness_.Prepare(0).status());
   ASSERT_OK(without.status());
   EXPECT_EQ(without->no_step->reason, NoStepReason::kInterrupted);
 }
 
 TEST_F(QueueTest, SupersededWhileItWaits) {
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(100));
   harness_.connector->Supersede();
   harness_.RunUntilIdle();
   EXPECT_THAT(answer.status(), HasReason(Reason::SUPERSEDED));
@@ -341,13 +321,14 @@ TEST_F(QueueTest, SupersedeRefusesWhatWaitsBehindABegunStep) {
 
 // The second one's takeover and its command reach the driver in one run.
 TEST_F(QueueTest, SupersedeRefusesNothingBehindIt) {
-  const Answer<QueueReply> old = harness_.Queue(Request(1, absl::Seconds(100)));
+  const Answer<QueueReply> old = harness_.QueueStep(1, absl::Seconds(100));
   harness_.source.AppendNumbered("k", 5);
   Answer<QueueReply> fresh;
   harness_.events->on_changed = [&] {
     harness_.events->on_changed = nullptr;
     harness_.connector->Supersede();
-    harness_.connector->Queue(Request(1, absl::Seconds(100)), fresh.Callback());
+    harness_.connector->Queue(harness_.RequestOf(1, absl::Seconds(100)),
+                              fresh.Callback());
   };
   harness_.Status();
   EXPECT_OK(harness_.Release(0).status());
@@ -364,7 +345,7 @@ TEST_F(QueueTest, NoMoreCallsWaitThanThereMayBe) {
   Answer<QueueReply> joined;
   Answer<Nothing> waiting;
   for (size_t i = 0; i <= Lanes::kCallsMax; ++i) {
-    harness_.connector->Queue(Request(1, absl::ZeroDuration()),
+    harness_.connector->Queue(harness_.RequestOf(1, absl::ZeroDuration()),
                               joined.Callback());
     harness_.connector->Pause(waiting.Callback());
     harness_.RunUntilIdle();
@@ -388,8 +369,7 @@ TEST_F(QueueTest, LastNumberNamesNoStep) {
 }
 
 TEST_F(QueueTest, WaitingHoldsNoLane) {
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(100));
   EXPECT_OK(harness_.Release(0).status());
   EXPECT_OK(harness_.Commit(0).status());
   EXPECT_FALSE(answer.came());

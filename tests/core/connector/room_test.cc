@@ -39,13 +39,6 @@ class RoomTest : public testing::Test {
     harness_.MustOpen();
     harness_.MustExtend();
   }
-  QueueRequest Request(Step step, absl::Duration wait) const {
-    QueueRequest queue;
-    queue.step = step;
-    queue.previous_steps = harness_.made_steps();
-    queue.wait = wait;
-    return queue;
-  }
 
   Harness harness_;
 };
@@ -73,8 +66,7 @@ TEST_F(RoomTest, RoomIsWaitedForAsForData) {
   Append(20);
   Start();
   for (Step step = 0; step < 4; ++step) harness_.MustQueue(step);
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(4, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(4, absl::Seconds(100));
   EXPECT_FALSE(answer.came());
   // Six records in flight: below the high mark, above the low one.
   EXPECT_OK(harness_.Release(1).status());
@@ -90,16 +82,14 @@ TEST_F(RoomTest, PauseEndsTheWaitForRoom) {
   Append(20);
   Start();
   for (Step step = 0; step < 4; ++step) harness_.MustQueue(step);
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(4, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(4, absl::Seconds(100));
   ASSERT_FALSE(answer.came());
   EXPECT_OK(harness_.Pause().status());
   ASSERT_TRUE(answer.came());
   ASSERT_TRUE(answer->no_step.has_value());
   EXPECT_EQ(answer->no_step->reason, NoStepReason::kPaused);
   // What is staged is drained once there is room, which is waited for.
-  const Answer<QueueReply> drained =
-      harness_.Queue(Request(4, absl::Seconds(100)));
+  const Answer<QueueReply> drained = harness_.QueueStep(4, absl::Seconds(100));
   EXPECT_FALSE(drained.came());
   EXPECT_OK(harness_.Release(4).status());
   harness_.RunUntilIdle();
@@ -110,8 +100,7 @@ TEST_F(RoomTest, WaitForRoomEndsWithTheWait) {
   Append(20);
   Start();
   for (Step step = 0; step < 4; ++step) harness_.MustQueue(step);
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(4, absl::Seconds(100)));
+  const Answer<QueueReply> answer = harness_.QueueStep(4, absl::Seconds(100));
   harness_.Advance(absl::Seconds(100));
   EXPECT_THAT(answer.status(), HasReason(Reason::BUDGET_EXCEEDED));
   // Asking again works as soon as there is room.
@@ -139,8 +128,7 @@ TEST_F(RoomTest, FirstBufferThatDoesNotFitMakesNoStep) {
   for (Step step = 0; step < 3; ++step) harness_.MustQueue(step);
   // Below the high mark, but five records do not fit beside six.
   harness_.source.Append(0, {std::string(5 * kRecord, 'x')});
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(3, absl::Seconds(10)));
+  const Answer<QueueReply> answer = harness_.QueueStep(3, absl::Seconds(10));
   EXPECT_FALSE(answer.came());
   EXPECT_EQ(harness_.source.staged().records, 1u);
   // It does not ask the reader over and over.
@@ -189,8 +177,7 @@ TEST_F(RoomTest, StepsOutstandingAreLimited) {
                                         HasReason(Reason::STEPS_OUTSTANDING)));
   EXPECT_TRUE(GetRetryDelay(answer.status()).has_value());
   // And waited for as for room.
-  const Answer<QueueReply> waiting =
-      harness_.Queue(Request(3, absl::Seconds(10)));
+  const Answer<QueueReply> waiting = harness_.QueueStep(3, absl::Seconds(10));
   EXPECT_OK(harness_.Release(1).status());
   harness_.Advance(absl::Seconds(1));
   EXPECT_OK(waiting.status());
@@ -202,8 +189,7 @@ TEST_F(RoomTest, RetainedResultsAreNeverEvicted) {
   harness_.source.Append(0, {"x"});
   const auto result = harness_.MustQueue(0);
   harness_.source.Append(0, {"x"});
-  const Answer<QueueReply> answer =
-      harness_.Queue(Request(1, absl::Seconds(10)));
+  const Answer<QueueReply> answer = harness_.QueueStep(1, absl::Seconds(10));
   EXPECT_THAT(answer.status(), StatusIs(absl::StatusCode::kResourceExhausted,
                                         HasReason(Reason::RETAINED_FULL)));
   EXPECT_EQ(harness_.connector->Retained(0), result);
@@ -233,7 +219,7 @@ TEST_F(RoomTest, ParkedChunksDoNotHoldBackTheStep) {
   }
   Start();
   Answer<QueueReply> answer;
-  harness_.connector->Queue(Request(0, absl::ZeroDuration()),
+  harness_.connector->Queue(harness_.RequestOf(0, absl::ZeroDuration()),
                             answer.Callback());
   ASSERT_OK(answer.status());
   EXPECT_EQ(answer->result->amount.records, 2u);

@@ -32,11 +32,8 @@ class WakeTest : public testing::Test {
     harness_.MustExtend();
   }
   QueueRequest Request(Step step, absl::Duration wait) const {
-    QueueRequest queue;
-    queue.step = step;
-    queue.previous_steps = harness_.made_steps();
+    QueueRequest queue = harness_.RequestOf(step, wait);
     queue.min_records = 1;
-    queue.wait = wait;
     return queue;
   }
   // The next time that the driver has looked at everything and is about to

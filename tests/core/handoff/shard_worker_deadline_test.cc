@@ -19,20 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class ShardWorkerDeadlineTest : public ShardWorkerTest {
- protected:
-  // Runs `meanwhile` inside the next call of `operation`.
-  void InNext(Operation operation, absl::AnyInvocable<void()> meanwhile) {
-    database_.SetHook([operation, meanwhile = std::move(meanwhile),
-                       done = false](const FakeDatabase::Call& call) mutable
-                      -> std::optional<FakeDatabase::Fault> {
-      if (call.operation == operation && !std::exchange(done, true)) {
-        meanwhile();
-      }
-      return std::nullopt;
-    });
-  }
-};
+class ShardWorkerDeadlineTest : public ShardWorkerTest {};
 
 TEST_F(ShardWorkerDeadlineTest, TheEndpointIsToldTheDeadline) {
   Start({.worker = {.write_deadline = absl::Seconds(7)}});

@@ -7,6 +7,7 @@
 #include "tests/support/fake_target.h"
 #include "tests/support/manual_executor.h"
 
+#include <absl/functional/any_invocable.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <gtest/gtest.h>
@@ -100,6 +101,18 @@ class ShardWorkerTest : public ::testing::Test {
   void Start(WorkerProcess::Options options = {}) {
     process_ = std::make_unique<WorkerProcess>(database_, executor_, options);
     executor_.RunUntilIdle();
+  }
+
+  // Runs `meanwhile` inside the next call of `operation`.
+  void InNext(Operation operation, absl::AnyInvocable<void()> meanwhile) {
+    database_.SetHook([operation, meanwhile = std::move(meanwhile),
+                       done = false](const FakeDatabase::Call& call) mutable
+                      -> std::optional<FakeDatabase::Fault> {
+      if (call.operation == operation && !std::exchange(done, true)) {
+        meanwhile();
+      }
+      return std::nullopt;
+    });
   }
 
   // Queues a chunk, its text being a line.

@@ -35,17 +35,6 @@ class ShardWorkerLowerTest : public ShardWorkerTest {
   uint64_t Flushes(FlushReason reason) const {
     return Snapshot().flushes[static_cast<size_t>(reason)];
   }
-  // Runs `meanwhile` inside the first call of `operation`.
-  void OnFirst(Operation operation, absl::AnyInvocable<void()> meanwhile) {
-    database_.SetHook([operation, meanwhile = std::move(meanwhile),
-                       done = false](const FakeDatabase::Call& call) mutable
-                      -> std::optional<FakeDatabase::Fault> {
-      if (call.operation == operation && !std::exchange(done, true)) {
-        meanwhile();
-      }
-      return std::nullopt;
-    });
-  }
 };
 
 TEST_F(ShardWorkerLowerTest, ABatchIsWrittenWithoutRelease) {
@@ -230,7 +219,7 @@ TEST_F(ShardWorkerLowerTest, ABatchKeepsItsIdWhenItIsWrittenAgain) {
 TEST_F(ShardWorkerLowerTest, WritesMayOvertakeEachOther) {
   StartWriters(2);
   bool looked = false;
-  OnFirst(Operation::kBatchEnd, [&] {
+  InNext(Operation::kBatchEnd, [&] {
     executor_.RunUntilIdle();
     EXPECT_THAT(Lines(), ElementsAre("b"));
     EXPECT_EQ(AckOf(1), AckStatus::kDelivered);

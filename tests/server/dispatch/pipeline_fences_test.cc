@@ -26,8 +26,9 @@ using testing::IsEmpty;
 using Pass = PipelineFences::Pass;
 using Admitted = std::optional<absl::StatusOr<Pass>>;
 
-Fence FenceOf(uint64_t epoch, std::string nonce = "n") {
-  return {.pipeline = "shop",
+Fence FenceOf(uint64_t epoch, std::string nonce = "n",
+              std::string pipeline = "shop") {
+  return {.pipeline = std::move(pipeline),
           .controller_id = "c",
           .epoch = epoch,
           .nonce = std::move(nonce)};
@@ -206,9 +207,7 @@ TEST_F(PipelineFencesTest, OfTwoTakersTheHigherOneStays) {
 TEST_F(PipelineFencesTest, PipelinesDoNotTouchEachOther) {
   Start();
   ASSERT_OK(Enter(FenceOf(9)));
-  Fence other = FenceOf(1);
-  other.pipeline = "mail";
-  EXPECT_OK(Enter(other));
+  EXPECT_OK(Enter(FenceOf(1, "n", "mail")));
   EXPECT_OK(Enter(FenceOf(9)));
 }
 
@@ -223,9 +222,7 @@ TEST_F(PipelineFencesTest, AFenceWithoutEpochOrNameIsRefused) {
 TEST_F(PipelineFencesTest, TooManyPipelinesAreRefusedWithoutForgettingAny) {
   Start();
   for (const char* name : {"a", "b", "c"}) {
-    Fence fence = FenceOf(1);
-    fence.pipeline = name;
-    ASSERT_OK(Enter(fence));
+    ASSERT_OK(Enter(FenceOf(1, "n", name)));
   }
   EXPECT_THAT(Enter(FenceOf(1)), HasReason(Reason::MEMORY_REFUSED));
 }
@@ -236,9 +233,7 @@ TEST_F(PipelineFencesTest, APipelineWithoutConnectorsIsForgottenAfterItsGrace) {
   fences_->SetInUse("shop", true);
   fences_->SetInUse("shop", false);
   executor_.Advance(absl::Minutes(11));
-  Fence other = FenceOf(1);
-  other.pipeline = "mail";
-  ASSERT_OK(Enter(other));
+  ASSERT_OK(Enter(FenceOf(1, "n", "mail")));
   EXPECT_FALSE(fences_->records().contains("shop"));
 }
 
@@ -246,18 +241,14 @@ TEST_F(PipelineFencesTest, APipelineThatNeverHadAConnectorIsForgotten) {
   Start(absl::Minutes(10));
   ASSERT_OK(Enter(FenceOf(5)));
   executor_.Advance(absl::Minutes(11));
-  Fence other = FenceOf(1);
-  other.pipeline = "mail";
-  ASSERT_OK(Enter(other));
+  ASSERT_OK(Enter(FenceOf(1, "n", "mail")));
   EXPECT_FALSE(fences_->records().contains("shop"));
 }
 
 TEST_F(PipelineFencesTest, ForgottenPipelinesMakeRoom) {
   Start(absl::Minutes(10));
   for (const char* name : {"a", "b", "c"}) {
-    Fence fence = FenceOf(1);
-    fence.pipeline = name;
-    ASSERT_OK(Enter(fence));
+    ASSERT_OK(Enter(FenceOf(1, "n", name)));
   }
   fences_->SetInUse("a", true);
   executor_.Advance(absl::Minutes(11));
@@ -279,9 +270,7 @@ TEST_F(PipelineFencesTest, APipelineInUseIsNeverForgotten) {
   ASSERT_OK(Enter(FenceOf(5)));
   fences_->SetInUse("shop", true);
   executor_.Advance(absl::Hours(100));
-  Fence other = FenceOf(1);
-  other.pipeline = "mail";
-  ASSERT_OK(Enter(other));
+  ASSERT_OK(Enter(FenceOf(1, "n", "mail")));
   EXPECT_TRUE(fences_->records().contains("shop"));
 }
 
