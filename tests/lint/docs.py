@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What the pages say of the tree is so: links lead somewhere, paths in the map
 exist, every directory is on it, each README that a source refers to is there,
-and the table of exit codes is that of the programs.
+commands that are printed can be run, and the table of exit codes is that of the
+programs.
 """
 
+import os
 import re
 
 import source_tree
@@ -14,6 +16,10 @@ README = "README.md"
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[\w-]*)?\)")
 PATH = re.compile(r"`([a-z][\w.-]*(?:/[\w.-]+)+)`")
 SEE = re.compile(r"\b[Ss]ee ((?:[\w-]+/)+README\.md)")
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(
+    r"^(?:\./)?([\w.-]+(?:/[\w.-]+)*\.(?:sh|py))\b", re.MULTILINE
+)
 ROW = re.compile(r"^\| (\d+) \|([^|]*)\|([^|]*)\|$", re.MULTILINE)
 # Whose directories the map shows. Tests that mirror a directory need no line.
 MAPPED = ("core", "proto", "server", "client", "deploy", "tests")
@@ -68,6 +74,20 @@ def check_see(root):
                     yield Finding(path, number, "docs-see", f"no {page}")
 
 
+def check_commands(root):
+    """Scripts that a page starts by their path, from the top or from beside."""
+    for path in source_tree.files(root, (".md",)):
+        for block in BLOCK.findall(source_tree.read(root, path)):
+            for command in COMMAND.findall(block):
+                if not any(
+                    os.access(base / command, os.X_OK)
+                    for base in (root, (root / path).parent)
+                ):
+                    yield Finding(
+                        path, 0, "docs-command", f"cannot run {command}"
+                    )
+
+
 def check_codes(root):
     rows = ROW.findall(source_tree.read(root, README))
     for path, column in CODES:
@@ -87,6 +107,7 @@ def check(root):
         *check_links(root),
         *check_map(root),
         *check_see(root),
+        *check_commands(root),
         *check_codes(root),
     ]
 
@@ -135,6 +156,13 @@ class DocsTest(source_tree.LintTestCase):
     def test_a_page_that_is_not_there_is_found(self):
         self.write("core/base/a.h", "// see core/queue/README.md\n")
         self.assertEqual(["docs-see"], self.rules(check))
+
+    def test_a_command_that_cannot_be_run_is_found(self):
+        self.write("tests/a.py", "")
+        self.write("tests/README.md", "```sh\nls\ntests/a.py --all\n```\n")
+        self.assertEqual(["docs-command"], self.rules(check))
+        (self.root / "tests/a.py").chmod(0o755)
+        self.assertEqual([], self.rules(check))
 
     def test_a_code_that_is_not_told_is_found(self):
         self.write(CODES[0][0], "  kOk = 0,\n  kFailed = 1,\n")
