@@ -21,8 +21,6 @@ import time
 SHARDS = 4
 # Nothing that a test waits for may take longer (seconds).
 WAIT_MAX = float(os.environ.get("PENSTOCK_CHAOS_WAIT_S", "120"))
-# Whether to run the whole proof, not only what fits into CI.
-FULL = os.environ.get("PENSTOCK_CHAOS_FULL", "") not in ("", "0")
 
 
 class Failure(Exception):
@@ -323,6 +321,10 @@ def stop(process):
     before that may still be changed by the process.
     """
     process.send_signal(signal.SIGSTOP)
+    wait_until_stopped(process)
+
+
+def wait_until_stopped(process):
     tasks = f"/proc/{process.pid}/task"
 
     def stopped():
@@ -333,7 +335,7 @@ def stop(process):
                 return False
         return True
 
-    wait_until(f"process {process.pid} to stop", stopped)
+    wait_until(f"process {process.pid} to stop", stopped, alive=[process])
 
 
 def wait_until(what, condition, *, alive=(), timeout=None):
