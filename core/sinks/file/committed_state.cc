@@ -107,7 +107,11 @@ absl::StatusOr<std::optional<FoundState>> FindCommittedState(
   std::string passed_over;
   for (SinkFile file : ManifestsDescending(listing)) {
     const std::string path = JoinPath(directory, SinkFileName(file));
-    ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(files, path, file.writer));
+    absl::StatusOr<Manifest> read = ReadManifest(files, path, file.writer);
+    // Since the listing its writer took it back: it was never complete.
+    if (HasReason(read.status(), Reason::NOT_FOUND)) continue;
+    RETURN_IF_ERROR(read.status());
+    Manifest manifest = *std::move(read);
     RETURN_IF_ERROR(FollowParts(files, directory, file, manifest));
     switch (manifest.outcome) {
       case Manifest::Outcome::kComplete:

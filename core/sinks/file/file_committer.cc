@@ -12,6 +12,13 @@
 #include <utility>
 
 namespace penstock::core {
+namespace {
+
+// How many times its size a part may have while there is no room for the next
+// one: what cannot be read in one piece could not be taken over.
+constexpr uint64_t kOvergrowthMax = 8;
+
+}  // namespace
 
 FileCommitter::FileCommitter(FileSystem& files, Executor& io, Options options,
                              TakenOver taken)
@@ -207,6 +214,13 @@ absl::Status FileCommitter::ContinueInNewPart() {
   absl::StatusOr<ManifestPart> made =
       MakeManifestPart(files_, options_.directory, header_, state_, part);
   if (HasReason(made.status(), Reason::STORAGE_FULL)) {
+    const uint64_t grown = manifest_.bytes - part_bytes_at_start_;
+    if (grown / kOvergrowthMax >= options_.manifest_bytes_max) {
+      return WithContext(
+          made.status(),
+          absl::StrCat("the manifest ", ManifestPath(), " has grown by ", grown,
+                       " bytes and needs a new part; make room"));
+    }
     LOG(WARNING).With("path", ManifestPath())
         << "the manifest goes on for now: " << made.status().message();
     return absl::OkStatus();

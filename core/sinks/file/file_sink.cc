@@ -104,8 +104,13 @@ absl::StatusOr<std::unique_ptr<OutputTarget>> MakeFileSink(
   if (file_config.buffer_bytes_max == 0) {
     return InvalidField("buffer_bytes_max", "is 0");
   }
-  if (file_config.manifest_bytes_max == 0) {
-    return InvalidField("manifest_bytes_max", "is 0");
+  // A part may outgrow it eightfold, and has to be read in one piece.
+  constexpr uint64_t kManifestBytesMax = kManifestReadBytesMax / 16;
+  if (file_config.manifest_bytes_max == 0 ||
+      file_config.manifest_bytes_max > kManifestBytesMax) {
+    return InvalidField("manifest_bytes_max",
+                        absl::StrCat("is ", file_config.manifest_bytes_max,
+                                     "; set 1 to ", kManifestBytesMax));
   }
   return std::make_unique<FileSink>(file_config, environment);
 }

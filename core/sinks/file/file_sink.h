@@ -21,7 +21,8 @@ namespace penstock::core {
 // Owner:     the connector.
 // Threads:   as OutputTarget.
 // Lifecycle: as OutputTarget; its writer is used up by Open, also by one that
-//            failed. `environment` outlives it and the round under way.
+//            failed, unless that left nothing behind. `environment` outlives
+//            it and the round under way.
 // Bound:     one manifest, one data file a shard; no buffer.
 class FileSink final : public OutputTarget {
  public:

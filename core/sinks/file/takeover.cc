@@ -1,6 +1,7 @@
 #include "core/sinks/file/takeover.h"
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/sinks/file/committed_state.h"
 #include "core/sinks/file/durable.h"
@@ -63,6 +64,13 @@ class Opening {
 
   absl::StatusOr<TakenOver> Run() {
     RETURN_IF_ERROR(CheckBeforeClaim());
+    absl::StatusOr<TakenOver> taken = ClaimAndTake();
+    if (!taken.ok() && claimed_) WithdrawClaim();
+    return taken;
+  }
+
+ private:
+  absl::StatusOr<TakenOver> ClaimAndTake() {
     RETURN_IF_ERROR(MakeClaim());
     // What lower writers add from here on they never report, for they look
     // for our claim after it. So the state read now holds all they reported.
@@ -86,7 +94,22 @@ class Opening {
                      .manifest = std::move(manifest)};
   }
 
- private:
+  // An open that ends before anybody can take its manifest for complete has
+  // never been, and without its claim nothing tells of it: otherwise each
+  // attempt on a full disk would leave one more. Who saw the claim gave way
+  // for nothing, no more. If a crash brings it back, it is one of many.
+  void WithdrawClaim() const {
+    const std::string manifest =
+        JoinPath(directory_, ManifestName(open_.writer, 0));
+    if (!HasReason(files_.Stat(manifest).status(), Reason::NOT_FOUND)) return;
+    const absl::Status removed =
+        files_.Remove(JoinPath(directory_, ClaimName(open_.writer)));
+    if (!removed.ok()) {
+      LOG(WARNING) << "taking back the claim of an open that failed: "
+                   << removed;
+    }
+  }
+
   // Leaves no trace where we have no business.
   absl::Status CheckBeforeClaim() const {
     ASSIGN_OR_RETURN(const std::vector<SinkFile> listing,
@@ -130,7 +153,7 @@ class Opening {
     return absl::OkStatus();
   }
 
-  absl::Status MakeClaim() const {
+  absl::Status MakeClaim() {
     const std::string path = JoinPath(directory_, ClaimName(open_.writer));
     auto claim =
         files_.OpenForAppend(path, {.create = true, .exclusive = true});
@@ -138,6 +161,7 @@ class Opening {
       return Fenced(directory_, open_.writer, open_.writer);
     }
     RETURN_IF_ERROR(claim.status());
+    claimed_ = true;
     RETURN_IF_ERROR(AppendRecord(**claim, path, 0, EncodeHeader(header_)));
     RETURN_IF_ERROR(SyncFile(**claim, path));
     return SyncNames(files_, directory_);
@@ -194,6 +218,8 @@ class Opening {
   const absl::string_view directory_;
   const OutputOpen& open_;
   ManifestHeader header_;
+  // The claim is there, and it was this open that made it.
+  bool claimed_ = false;
 };
 
 }  // namespace
@@ -220,7 +246,15 @@ absl::StatusOr<ManifestPart> MakeManifestPart(FileSystem& files,
   ASSIGN_OR_RETURN(
       std::unique_ptr<File> file,
       files.OpenForAppend(path, {.create = true, .exclusive = true}));
-  RETURN_IF_ERROR(AppendRecord(*file, path, 0, content));
+  const absl::Status appended = AppendRecord(*file, path, 0, content);
+  if (!appended.ok()) {
+    // It is empty, and would be one of many that a full disk leaves. Who
+    // listed it before finds it gone, which means the same.
+    if (HasReason(appended, Reason::STORAGE_FULL)) {
+      files.Remove(path).IgnoreError();
+    }
+    return appended;
+  }
   RETURN_IF_ERROR(SyncFile(*file, path));
   RETURN_IF_ERROR(SyncNames(files, directory));
   return ManifestPart{.file = std::move(file), .bytes = content.size()};

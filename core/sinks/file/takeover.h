@@ -26,8 +26,8 @@ struct ManifestPart {
 };
 
 // Makes part `part` of the manifest of `header.writer`, which holds `state`.
-// Errors: STORAGE_FULL: there is no complete part and never will be one of
-// this number. Any other error: it may be taken for complete.
+// Errors: STORAGE_FULL: there is no such file any more, and never was a
+// complete one. Any other error: if it is there, it may be taken for complete.
 absl::StatusOr<ManifestPart> MakeManifestPart(FileSystem& files,
                                               absl::string_view directory,
                                               const ManifestHeader& header,
@@ -44,7 +44,8 @@ struct TakenOver {
 // Claims `directory` for `open.writer`, then takes over what is committed, and
 // makes it durable in a manifest of its own. Writes no other writer's file.
 // Requires: the directory exists.
-// Errors: as OutputTarget::Open.
+// Errors: as OutputTarget::Open. Ensures: after an error nothing is left of
+// it, unless somebody may have taken its manifest for complete.
 absl::StatusOr<TakenOver> TakeOver(FileSystem& files,
                                    absl::string_view directory,
                                    const OutputOpen& open);

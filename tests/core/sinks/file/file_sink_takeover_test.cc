@@ -277,6 +277,43 @@ TEST_P(FileSinkTakeoverTest, ThirdWriterFindsAllThatWasReported) {
   }
 }
 
+// The higher writer meets a full disk at any operation of its open, and takes
+// its claim back; the lower one wakes; a third takes over.
+TEST_P(FileSinkTakeoverTest, ThirdWriterFindsAllBehindAnOpenThatWasTakenBack) {
+  bool low_ended = false;
+  for (uint64_t first = 0; !low_ended && !HasFailure(); ++first) {
+    bool high_ended = false;
+    for (uint64_t second = 0; !high_ended && !HasFailure(); ++second) {
+      SCOPED_TRACE(absl::StrCat("stopped at ", first, ", full at ", second));
+      FakeFileSystem files;
+      uint64_t high_operations = 0;
+      HookedFileSystem full(files, [&]() -> absl::Status {
+        if (high_operations++ != second) return absl::OkStatus();
+        return MakeError(Reason::STORAGE_FULL, "the disk is full");
+      });
+      SinkProcess high(full, OptionsOf(1));
+      uint64_t low_operations = 0;
+      HookedFileSystem hooked(files, [&] {
+        if (low_operations++ == first) high.Open();
+        return absl::OkStatus();
+      });
+      SinkProcess low(hooked, OptionsOf(0));
+      low.Run();
+      low_ended = low_operations <= first;
+      high_ended = high.opened().ok() || low_ended;
+      SinkProcess third(files, {.open_number = 3, .steps = kSteps});
+      third.Run();
+      ASSERT_OK(third.opened());
+      ASSERT_OK(third.status());
+      for (ShardIndex shard = 0; low.opened().ok() && shard < kShards;
+           ++shard) {
+        EXPECT_LE(low.confirmed()[shard], (*third.opened())[shard]);
+      }
+      CheckAtTheEnd(files);
+    }
+  }
+}
+
 // What a reader has seen settled never changes: it only grows.
 TEST_P(FileSinkTakeoverTest, ReaderNeverSeesRowsDisappear) {
   bool passed_the_end = false;
