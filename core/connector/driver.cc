@@ -151,6 +151,13 @@ void Driver::ServeImmediate(std::vector<ImmediateCall> calls) {
 }
 
 void Driver::Serve(OpenCall& call) {
+  // The drain that takes all there is was faster than its first command.
+  if (state_.draining) {
+    return state_.Answer(
+        std::move(call.reply),
+        MakeError(Reason::SHUTTING_DOWN,
+                  "opening a connector: this worker is draining; use another"));
+  }
   if (state_.is_open || opening_ || state_.state != ConnectorState::kOpened) {
     return state_.Answer(
         std::move(call.reply),

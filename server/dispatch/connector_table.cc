@@ -1,12 +1,12 @@
 #include "server/dispatch/connector_table.h"
 
+#include "core/base/check.h"
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 
 #include <absl/strings/str_cat.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace penstock::server {
@@ -22,6 +22,12 @@ uint64_t BodyOf(const core::OpenRequest& request) {
                    request.writer.epoch, "\n", request.writer.open_number, "\n",
                    request.base_steps, "\n", request.journaled_steps, "\n",
                    request.first_open, "\n", request.position.value_or("")));
+}
+
+absl::Status GoingAway(const std::string& name) {
+  return MakeError(Reason::SHUTTING_DOWN,
+                   absl::StrCat("opening connector '", name,
+                                "': this worker is going away; use another"));
 }
 
 absl::Status NotOwner(const std::string& name, const std::string& owner,
@@ -49,13 +55,18 @@ std::shared_ptr<core::Connector> ConnectorTable::Find(
   return found == entries_.end() ? nullptr : found->second.connector;
 }
 
-std::vector<std::shared_ptr<core::Connector>> ConnectorTable::All() const {
-  core::MutexLock lock(mu_);
+std::vector<std::shared_ptr<core::Connector>> ConnectorTable::Connectors()
+    const {
   std::vector<std::shared_ptr<core::Connector>> all;
   for (const auto& [name, entry] : entries_) {
     if (entry.connector != nullptr) all.push_back(entry.connector);
   }
   return all;
+}
+
+std::vector<std::shared_ptr<core::Connector>> ConnectorTable::All() const {
+  core::MutexLock lock(mu_);
+  return Connectors();
 }
 
 std::vector<std::shared_ptr<core::Connector>> ConnectorTable::OfPipeline(
@@ -115,6 +126,7 @@ absl::StatusOr<ConnectorTable::OpenOutcome> ConnectorTable::OpenAgain(
                                   "one for each request"));
   }
   if (entry.stage == Stage::kOpening) {
+    if (entry.waiting_open.size() >= kWaitingMax) return core::TooManyCalls();
     entry.waiting_open.push_back(std::move(reply));
     return OpenOutcome::kWaits;
   }
@@ -133,11 +145,7 @@ absl::StatusOr<ConnectorTable::OpenOutcome> ConnectorTable::BeginOpen(
   core::OpenReply repeat;
   {
     core::MutexLock lock(mu_);
-    if (cleared_) {
-      return MakeError(Reason::SHUTTING_DOWN,
-                       absl::StrCat("opening connector '", name,
-                                    "': this worker is going away"));
-    }
+    if (is_draining_) return GoingAway(name);
     if (const auto found = entries_.find(name); found != entries_.end()) {
       ASSIGN_OR_RETURN(const OpenOutcome outcome,
                        OpenAgain(found->second, request, body, reply));
@@ -158,6 +166,7 @@ absl::StatusOr<ConnectorTable::OpenOutcome> ConnectorTable::BeginOpen(
             {{"field", "limits.memory_max"}});
       }
       memory_ += memory;
+      ++uses_[request.fence.pipeline];
       entries_.emplace(name, Entry{.pipeline = request.fence.pipeline,
                                    .open_id = request.request_id,
                                    .open_body = body,
@@ -174,15 +183,33 @@ absl::StatusOr<ConnectorTable::OpenOutcome> ConnectorTable::BeginOpen(
   return OpenOutcome::kAnswered;
 }
 
-void ConnectorTable::SetConnector(const std::string& name,
-                                  std::shared_ptr<core::Connector> connector) {
+absl::Status ConnectorTable::SetConnector(
+    const std::string& name, std::shared_ptr<core::Connector> connector) {
   core::MutexLock lock(mu_);
+  if (is_draining_) return GoingAway(name);
   const auto found = entries_.find(name);
-  if (found != entries_.end()) found->second.connector = std::move(connector);
+  CHECK(found != entries_.end()) << name;
+  found->second.connector = std::move(connector);
+  return absl::OkStatus();
+}
+
+std::vector<std::shared_ptr<core::Connector>> ConnectorTable::BeginDrain() {
+  core::MutexLock lock(mu_);
+  is_draining_ = true;
+  return Connectors();
+}
+
+ConnectorTable::Entries::node_type ConnectorTable::Extract(
+    Entries::iterator at) {
+  memory_ -= at->second.memory;
+  const auto uses = uses_.find(at->second.pipeline);
+  if (--uses->second == 0) uses_.erase(uses);
+  return entries_.extract(at);
 }
 
 ConnectorTable::Opened ConnectorTable::FinishOpen(
     const std::string& name, const absl::StatusOr<core::OpenReply>& result) {
+  Entries::node_type removed;  // Dies without the lock.
   core::MutexLock lock(mu_);
   Opened opened;
   const auto found = entries_.find(name);
@@ -192,8 +219,7 @@ ConnectorTable::Opened ConnectorTable::FinishOpen(
   entry.waiting_open.clear();
   if (!result.ok()) {
     opened.deletes = std::move(entry.waiting_delete);
-    memory_ -= entry.memory;
-    entries_.erase(found);
+    removed = Extract(found);
     return opened;
   }
   entry.open_reply = *result;
@@ -213,11 +239,14 @@ absl::StatusOr<ConnectorTable::Removal> ConnectorTable::BeginDelete(
   if (entry.pipeline != pipeline) {
     return NotOwner(ref.connector, entry.pipeline, pipeline);
   }
-  if (!ref.instance.empty() && entry.connector != nullptr &&
-      entry.connector->instance() != ref.instance) {
-    return Removal{};  // That instance is gone already.
+  // That instance is gone already. Of one that is being opened nobody knows
+  // the instance yet.
+  if (!ref.instance.empty() && (entry.connector == nullptr ||
+                                entry.connector->instance() != ref.instance)) {
+    return Removal{};
   }
   if (entry.stage != Stage::kOpen) {
+    if (entry.waiting_delete.size() >= kWaitingMax) return core::TooManyCalls();
     entry.waiting_delete.push_back(std::move(reply));
     return Removal{.outcome = DeleteOutcome::kWaits, .connector = nullptr};
   }
@@ -240,28 +269,26 @@ void ConnectorTable::WaitForDelete(const std::string& name,
 
 std::vector<ConnectorTable::Reply<core::DisconnectReply>>
 ConnectorTable::FinishDelete(const std::string& name) {
-  std::map<std::string, Entry>::node_type removed;  // Dies without the lock.
+  Entries::node_type removed;  // Dies without the lock.
   core::MutexLock lock(mu_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return {};
-  memory_ -= found->second.memory;
-  removed = entries_.extract(found);
+  removed = Extract(found);
   return std::move(removed.mapped().waiting_delete);
 }
 
 bool ConnectorTable::IsUsed(const std::string& pipeline) const {
   core::MutexLock lock(mu_);
-  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& item) {
-    return item.second.pipeline == pipeline;
-  });
+  return uses_.contains(pipeline);
 }
 
 void ConnectorTable::Clear(const absl::Status& status) {
-  std::map<std::string, Entry> entries;
+  Entries entries;
   {
     core::MutexLock lock(mu_);
-    cleared_ = true;
+    is_draining_ = true;
     std::swap(entries, entries_);
+    uses_.clear();
     memory_ = 0;
   }
   for (auto& [name, entry] : entries) {

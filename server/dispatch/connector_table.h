@@ -5,6 +5,7 @@
 #include "core/base/mutex.h"
 #include "core/connector/connector.h"
 #include "core/connector/control.h"
+#include "core/connector/lanes.h"
 #include "server/dispatch/reply_cache.h"
 
 #include <absl/status/statusor.h>
@@ -22,12 +23,15 @@ namespace penstock::server {
 //
 // Owner:   shared by the dispatcher and its commands in flight.
 // Threads: thread-safe; calls nothing back under its lock.
-// Bound:   `connectors_max` entries, Σ memory_max.
+// Bound:   `connectors_max` entries, Σ memory_max; for each, `kWaitingMax` who
+//          wait for its open, and as many for its delete.
 class ConnectorTable {
  public:
   template <typename T>
   using Reply = core::Control::Reply<T>;
   using Done = core::Control::Done;
+  // One more is refused: BUDGET_EXCEEDED, with a retry delay.
+  static constexpr size_t kWaitingMax = core::Lanes::kCallsMax;
 
   ConnectorTable(uint32_t connectors_max, uint64_t memory_max,
                  uint32_t replies_max)
@@ -49,12 +53,13 @@ class ConnectorTable {
   // under way. kAnswered: `reply` was given the first call's answer.
   enum class OpenOutcome { kRun, kWaits, kAnswered };
   // Errors: ALREADY_EXISTS, NOT_OWNER, REQUEST_ID_REUSED, MEMORY_REFUSED,
-  // INVALID_CONFIG (no name), SHUTTING_DOWN.
+  // INVALID_CONFIG (no name), SHUTTING_DOWN, BUDGET_EXCEEDED.
   absl::StatusOr<OpenOutcome> BeginOpen(const core::OpenRequest& request,
                                         Reply<core::OpenReply>& reply);
-  // No effect after Clear.
-  void SetConnector(const std::string& name,
-                    std::shared_ptr<core::Connector> connector);
+  // From here on a drain finds it. Errors: SHUTTING_DOWN after BeginDrain or
+  // Clear: then it is not to be opened, and FinishOpen told so.
+  absl::Status SetConnector(const std::string& name,
+                            std::shared_ptr<core::Connector> connector);
   struct Opened {
     std::vector<Reply<core::OpenReply>> waiting;
     // The open failed: these deletes have nothing left to do.
@@ -73,7 +78,7 @@ class ConnectorTable {
   };
   // kRun: the caller registers its reply by WaitForDelete and disconnects;
   // kWaits: `reply` was taken. `ref.instance` empty: whatever there is.
-  // Errors: as Resolve, but gone is no error.
+  // Errors: as Resolve, but gone is no error; BUDGET_EXCEEDED.
   absl::StatusOr<Removal> BeginDelete(const std::string& pipeline,
                                       const core::ConnectorRef& ref,
                                       Reply<core::DisconnectReply>& reply);
@@ -83,7 +88,17 @@ class ConnectorTable {
   std::vector<Reply<core::DisconnectReply>> FinishDelete(
       const std::string& name);
   // Whether a pipeline has a connector, from the first word of its open on.
+  // As cheap with a thousand as with one.
   bool IsUsed(const std::string& pipeline) const;
+
+  // From now on nothing new is opened. Returns every connector there is; one
+  // that is being made is refused by SetConnector. So each open is in the
+  // answer, or refused.
+  std::vector<std::shared_ptr<core::Connector>> BeginDrain();
+  bool is_draining() const {
+    core::MutexLock lock(mu_);
+    return is_draining_;
+  }
 
   // The end: drops every connector and answers all who wait here with `status`.
   // Nothing is opened any more.
@@ -121,14 +136,23 @@ class ConnectorTable {
                                         Reply<core::OpenReply>& reply)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // A connector and its pipeline's count, out of the table.
+  using Entries = std::map<std::string, Entry>;
+  Entries::node_type Extract(Entries::iterator at)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::vector<std::shared_ptr<core::Connector>> Connectors() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   const uint32_t connectors_max_;
   const uint64_t memory_max_;
   const uint32_t replies_max_;
   mutable core::Mutex mu_;
-  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  Entries entries_ ABSL_GUARDED_BY(mu_);
+  // By pipeline: how many of `entries_` it has, never 0.
+  std::map<std::string, uint32_t> uses_ ABSL_GUARDED_BY(mu_);
   // At most memory_max_.
   uint64_t memory_ ABSL_GUARDED_BY(mu_) = 0;
-  bool cleared_ ABSL_GUARDED_BY(mu_) = false;
+  bool is_draining_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace penstock::server

@@ -11,7 +11,6 @@
 
 #include <absl/strings/str_cat.h>
 
-#include <atomic>
 #include <map>
 #include <utility>
 
@@ -174,12 +173,11 @@ class DispatcherImpl final : public Dispatcher {
   void Drain(absl::Duration deadline,
              absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done)
       override {
-    draining_.store(true);
-    DrainAll(table_->All(), runtime_.executor, deadline, std::move(done));
+    DrainAll(table_->BeginDrain(), runtime_.executor, deadline,
+             std::move(done));
   }
-  bool draining() const override { return draining_.load(); }
+  bool draining() const override { return table_->is_draining(); }
   void Shutdown() override {
-    draining_.store(true);
     fences_->Close();
     table_->Clear(GoingAway());
   }
@@ -307,7 +305,6 @@ class DispatcherImpl final : public Dispatcher {
   const std::shared_ptr<ConnectorTable> table_;
   const std::shared_ptr<PipelineFences> fences_;
   const std::shared_ptr<Opener> opener_;
-  std::atomic<bool> draining_{false};
 };
 
 // Forwards what one connector reports, under its name.
@@ -391,10 +388,9 @@ void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
   auto connector =
       Connector::Create(seeded, std::move(request),
                         std::make_unique<NamedObserver>(name, observer));
-  table->SetConnector(name, connector);
-  connector->Open([table = table, fences = fences, name, fence,
-                   observer = observer, joined = std::move(joined)](
-                      absl::StatusOr<core::OpenReply> result) mutable {
+  auto finish = [table = table, fences = fences, name, fence,
+                 observer = observer, joined = std::move(joined)](
+                    absl::StatusOr<core::OpenReply> result) mutable {
     auto opened = table->FinishOpen(name, result);
     NoteUse(*fences, *table, fence.pipeline);
     if (result.ok() && observer != nullptr) observer->OnOpened(name);
@@ -405,7 +401,11 @@ void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
       Remove(fences, table, observer, name, fence.pipeline, opened.delete_now,
              {});
     }
-  });
+  };
+  // A drain, or the end, may have begun since the open was admitted.
+  const absl::Status set = table->SetConnector(name, connector);
+  if (!set.ok()) return finish(set);
+  connector->Open(std::move(finish));
 }
 
 void DispatcherImpl::Delete(CommandHeader header,

@@ -62,17 +62,19 @@ class Drain : public std::enable_shared_from_this<Drain> {
       outstanding_ = connectors_.size();
     }
     for (const auto& connector : connectors_) {
-      connector->Disconnect(core::DisconnectRequest{.deadline = kDisconnect},
-                            [self = shared_from_this()](
-                                absl::StatusOr<core::DisconnectReply> reply) {
-                              if (!reply.ok()) {
-                                LOG(WARNING) << "draining: what a connector "
-                                                "left is unknown: "
-                                             << reply.status();
-                                reply = core::DisconnectReply{};
-                              }
-                              self->Disconnected(*std::move(reply));
-                            });
+      connector->Disconnect(
+          core::DisconnectRequest{.deadline = kDisconnect},
+          [self = shared_from_this(), name = connector->Status().name](
+              absl::StatusOr<core::DisconnectReply> reply) {
+            if (!reply.ok()) {
+              LOG(WARNING).With("connector", name)
+                  << "draining: what it left is unknown: " << reply.status();
+              reply = core::DisconnectReply{.connector = name,
+                                            .unconfirmed_steps = {},
+                                            .dropped_steps = {}};
+            }
+            self->Disconnected(*std::move(reply));
+          });
     }
   }
 

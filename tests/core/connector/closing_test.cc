@@ -253,6 +253,18 @@ TEST_F(ClosingTest, DrainStopsTheReaderAndLeavesTheRestToQueue) {
   EXPECT_THAT(harness_.Lines(), SizeIs(10));
 }
 
+// Whoever drains all there is may meet a connector before its first command.
+TEST_F(ClosingTest, DrainBeforeTheOpenRefusesIt) {
+  Harness harness;
+  harness.Make();
+  EXPECT_OK(harness.Drain().status());
+  Answer<OpenReply> open;
+  harness.connector->Open(open.Callback());
+  harness.RunUntilIdle();
+  EXPECT_THAT(open.status(), HasReason(Reason::SHUTTING_DOWN));
+  EXPECT_OK(harness.Disconnect().status());
+}
+
 TEST_F(ClosingTest, DisconnectWhileOpeningClosesWhatWasOpened) {
   Harness harness;
   const Answer<OpenReply> open = harness.StartOpen();

@@ -88,7 +88,7 @@ Answer<OpenReply> Harness::Open() {
   return answer;
 }
 
-Answer<OpenReply> Harness::StartOpen() {
+void Harness::Make() {
   ++request.writer.open_number;
   connector = Connector::Create(
       ConnectorRuntime{.executor = executor,
@@ -100,6 +100,10 @@ Answer<OpenReply> Harness::StartOpen() {
                        .registry = registry,
                        .random_seed = request.writer.open_number},
       request, std::make_unique<Observer>(events));
+}
+
+Answer<OpenReply> Harness::StartOpen() {
+  Make();
   Answer<OpenReply> answer;
   connector->Open(answer.Callback());
   return answer;

@@ -131,6 +131,8 @@ class Harness {
   Answer<OpenReply> Open();
   // Open, but nothing runs yet.
   Answer<OpenReply> StartOpen();
+  // The connector alone, before its Open.
+  void Make();
   // Open, which must succeed.
   OpenReply MustOpen();
   void MustExtend();

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace penstock::server {
 namespace {
@@ -27,6 +28,11 @@ class DispatcherTest : public testing::Test {
  protected:
   DispatcherTest() : paths_({}) {
     harness_.request.spec.limits.memory_max = uint64_t{1} << 30;
+    MakeDispatcher();
+  }
+
+  void MakeDispatcher() {
+    dispatcher_ = nullptr;
     auto dispatcher = Dispatcher::Create(
         {.memory_max = uint64_t{4} << 30},
         core::ConnectorRuntime{.executor = executor(),
@@ -58,7 +64,7 @@ class DispatcherTest : public testing::Test {
   Answer<core::OpenReply> StartOpen(uint64_t epoch) {
     core::OpenRequest request = harness_.request;
     request.fence = FenceOf(epoch);
-    request.writer.open_number = 1;
+    request.writer = {.epoch = epoch, .open_number = 1};
     Answer<core::OpenReply> answer;
     dispatcher_->Open(request, answer.Callback());
     return answer;
@@ -146,6 +152,51 @@ TEST_F(DispatcherTest, DestructionAnswersAnOpenThatWaitsForItsTakeover) {
   EXPECT_THAT(open.status(), HasReason(Reason::SHUTTING_DOWN));
   executor().RunUntilIdle();
   EXPECT_EQ(open.count(), 1);
+}
+
+// The drain begins while the epoch of an open that was admitted is made
+// durable.
+TEST_F(DispatcherTest, OpenThatWasBeingAdmittedIsRefusedByADrain) {
+  const Answer<core::OpenReply> open = StartOpen(5);
+  EXPECT_FALSE(open.came());
+  bool drained = false;
+  dispatcher_->Drain(absl::Seconds(1),
+                     [&](const std::vector<core::DisconnectReply>& replies) {
+                       EXPECT_THAT(replies, testing::IsEmpty());
+                       drained = true;
+                     });
+  executor().RunUntilIdle();
+  EXPECT_TRUE(drained);
+  EXPECT_THAT(open.status(), HasReason(Reason::SHUTTING_DOWN));
+  EXPECT_THAT(dispatcher_->Statuses(), testing::IsEmpty());
+  EXPECT_EQ(dispatcher_->memory_committed(), 0u);
+}
+
+// Whichever task a drain comes before: the open is answered with an error, or
+// its connector is disconnected by the drain.
+TEST_F(DispatcherTest, OpenIsRefusedOrDrainedWhereverADrainBegins) {
+  for (int tasks = 0; tasks < 20; ++tasks) {
+    SCOPED_TRACE(tasks);
+    MakeDispatcher();
+    const Answer<core::OpenReply> open =
+        StartOpen(5u + static_cast<uint64_t>(tasks));
+    for (int i = 0; i < tasks; ++i) executor().RunOne();
+    std::vector<std::string> drained;
+    dispatcher_->Drain(absl::Seconds(1),
+                       [&](const std::vector<core::DisconnectReply>& replies) {
+                         for (const auto& reply : replies) {
+                           drained.push_back(reply.connector);
+                         }
+                       });
+    executor().RunUntilIdle();
+    ASSERT_TRUE(open.came());
+    if (open.get().ok()) {
+      EXPECT_THAT(drained, testing::ElementsAre("connector"));
+    }
+    for (const core::ConnectorStatus& status : dispatcher_->Statuses()) {
+      EXPECT_EQ(status.state, core::ConnectorState::kClosed);
+    }
+  }
 }
 
 // A process dies: its tasks never run, what it owned is freed all the same.
