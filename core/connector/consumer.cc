@@ -325,6 +325,15 @@ void Consumer::RequestStep() {
   if (wake) options_.waker->Wake();
 }
 
+void Consumer::AddTransaction(TransactionEvent event) {
+  if (news_.transactions.size() < kSamplesMax) {
+    news_.transactions.push_back(std::move(event));
+  } else if (!std::exchange(too_many_transactions_, true)) {
+    AddError(Broken(absl::StrCat("it began and ended transactions ",
+                                 kSamplesMax, " times in one step")));
+  }
+}
+
 void Consumer::StartTransaction(std::optional<absl::string_view> label) {
   std::optional<std::string> text;
   if (label.has_value()) text = std::string(*label);
@@ -333,7 +342,7 @@ void Consumer::StartTransaction(std::optional<absl::string_view> label) {
     if (abandoned_) return;
     flushing_.transaction_started = true;
     flushing_.transaction_label = text;
-    news_.transactions.push_back({.started = true, .label = std::move(text)});
+    AddTransaction({.started = true, .label = std::move(text)});
   }
   TellNews();
 }
@@ -343,7 +352,7 @@ void Consumer::CommitTransaction() {
     MutexLock lock(mu_);
     if (abandoned_) return;
     flushing_.transaction_committed = true;
-    news_.transactions.push_back({.started = false, .label = std::nullopt});
+    AddTransaction({.started = false, .label = std::nullopt});
   }
   TellNews();
 }
@@ -363,8 +372,9 @@ std::shared_ptr<CountWatch> Consumer::CheckpointWatcher() {
 
 void Consumer::AddError(ReaderError error) {
   if (news_.errors.size() == kSamplesMax) {
-    // A fatal one is never lost: it ends the connector.
-    if (!error.fatal) return;
+    // A fatal one is never lost, and the first is the cause: it ends the
+    // connector.
+    if (!error.fatal || news_.errors.back().fatal) return;
     news_.errors.pop_back();
   }
   news_.errors.push_back(std::move(error));

@@ -111,8 +111,10 @@ struct InputTotals {
 //            (Begin…, Abandon) and takes what came. Holds one lock, calls
 //            nothing under it.
 // Lifecycle: as its reader; after Abandon it only counts.
-// Bound:     one step's batches, which Admit bounds; `kSamplesMax` errors and
-//            parse errors each.
+// Bound:     one step's batches, which Admit bounds; `kSamplesMax` errors,
+//            parse errors and events of transactions each. An InputQueue says
+//            two of the last in a flush, and the driver hears of one flush
+//            before it asks for the next: more is a bug of the source.
 class Consumer final : public InputConsumer {
  public:
   struct Options {
@@ -200,6 +202,8 @@ class Consumer final : public InputConsumer {
   void CountAnswer(BufferSize amount, BufferSize& total)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddError(ReaderError error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AddTransaction(TransactionEvent event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StagedInput Staged() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes the driver for what was put into news_.
   void TellNews() ABSL_LOCKS_EXCLUDED(mu_);
@@ -218,6 +222,7 @@ class Consumer final : public InputConsumer {
   BufferSize flushed_ ABSL_GUARDED_BY(mu_);
   ReaderNews news_ ABSL_GUARDED_BY(mu_);
   std::atomic<bool> has_news_{false};
+  bool too_many_transactions_ ABSL_GUARDED_BY(mu_) = false;
 
   InputTotals totals_ ABSL_GUARDED_BY(mu_);
   absl::Time staged_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();

@@ -15,7 +15,9 @@ namespace penstock::core {
 // Owner:   shared by the driver and the tasks and callbacks that answer it: an
 //          answer that comes after the driver is gone is harmless.
 // Threads: thread-safe.
-// Bound:   one value per question that is under way.
+// Bound:   one value per question that is under way, which is for its owner to
+//          bound: one Open, Checkpointer::kLiftsMax lifts of each shard, one
+//          stop of each shard, one end of reader and target.
 template <typename T>
 class Mailbox {
  public:

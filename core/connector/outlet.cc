@@ -17,8 +17,51 @@
 
 namespace penstock::core {
 
+namespace {
+
+// Whether `event` says how its shard's writes go.
+bool IsTrouble(const SinkEvent& event) {
+  return event.kind == SinkEvent::Kind::kRetry ||
+         event.kind == SinkEvent::Kind::kRecovered;
+}
+
+}  // namespace
+
 SinkEvents::SinkEvents(std::vector<Step> progress, std::shared_ptr<Waker> waker)
-    : events_(std::move(waker)), progress_(std::move(progress)) {}
+    : waker_(std::move(waker)), progress_(std::move(progress)) {}
+
+void SinkEvents::Put(SinkEvent event) {
+  {
+    MutexLock lock(mu_);
+    Keep(std::move(event));
+  }
+  waker_->Wake();
+}
+
+void SinkEvents::Keep(SinkEvent event) {
+  if (events_.size() < kEventsMax) {
+    events_.push_back(std::move(event));
+    return;
+  }
+  const bool is_trouble = IsTrouble(event);
+  if (!is_trouble && !event.fatal) return;
+  const auto same = std::find_if(
+      events_.rbegin(), events_.rend(), [&](const SinkEvent& kept) {
+        return kept.shard == event.shard &&
+               (is_trouble ? IsTrouble(kept) : kept.fatal);
+      });
+  if (same == events_.rend()) {
+    events_.push_back(std::move(event));
+  } else if (is_trouble) {
+    *same = std::move(event);
+  }
+}
+
+std::vector<SinkEvent> SinkEvents::TakeAll() {
+  MutexLock lock(mu_);
+  has_progress_ = false;
+  return std::exchange(events_, {});
+}
 
 void SinkEvents::OnProgress(ShardIndex shard, Step steps) {
   {
@@ -26,36 +69,39 @@ void SinkEvents::OnProgress(ShardIndex shard, Step steps) {
     if (shard < progress_.size()) {
       progress_[shard] = std::max(progress_[shard], steps);
     }
+    if (!std::exchange(has_progress_, true)) {
+      events_.push_back({.kind = SinkEvent::Kind::kProgress, .shard = shard});
+    }
   }
-  events_.Put({.kind = SinkEvent::Kind::kProgress, .shard = shard});
+  waker_->Wake();
 }
 
 void SinkEvents::OnRetry(ShardIndex shard, const absl::Status& error,
                          absl::Time next_attempt) {
-  events_.Put({.kind = SinkEvent::Kind::kRetry,
-               .shard = shard,
-               .error = error,
-               .next_attempt = next_attempt});
+  Put({.kind = SinkEvent::Kind::kRetry,
+       .shard = shard,
+       .error = error,
+       .next_attempt = next_attempt});
 }
 
 void SinkEvents::OnRecovered(ShardIndex shard) {
-  events_.Put({.kind = SinkEvent::Kind::kRecovered, .shard = shard});
+  Put({.kind = SinkEvent::Kind::kRecovered, .shard = shard});
 }
 
 void SinkEvents::OnFatal(ShardIndex shard, const absl::Status& error) {
-  events_.Put({.kind = SinkEvent::Kind::kFatal,
-               .shard = shard,
-               .error = error,
-               .fatal = true});
+  Put({.kind = SinkEvent::Kind::kFatal,
+       .shard = shard,
+       .error = error,
+       .fatal = true});
 }
 
 void SinkEvents::OnEndpointError(ShardIndex shard, bool fatal,
                                  absl::Status error, absl::string_view tag) {
-  events_.Put({.kind = SinkEvent::Kind::kError,
-               .shard = shard,
-               .error = std::move(error),
-               .tag = std::string(tag),
-               .fatal = fatal});
+  Put({.kind = SinkEvent::Kind::kError,
+       .shard = shard,
+       .error = std::move(error),
+       .tag = std::string(tag),
+       .fatal = fatal});
 }
 
 bool SinkEvents::AllHold(Step step) const {

@@ -5,7 +5,6 @@
 #include "core/base/clock.h"
 #include "core/base/executor.h"
 #include "core/base/mutex.h"
-#include "core/connector/mailbox.h"
 #include "core/connector/requests.h"
 #include "core/connector/waker.h"
 #include "core/contract/dead_letter.h"
@@ -50,10 +49,16 @@ struct SinkEvent {
 };
 
 // Records what shard workers report, for the driver.
-// Owner: SinkParts. Threads: thread-safe. Bound: as Mailbox; progress is kept
-// beside it and only the newest.
+// Owner:   SinkParts. Threads: thread-safe.
+// Bound:   `kEventsMax`, whatever an endpoint says while the driver has no
+//          turn; beyond it one more, and two for each shard: the first fatal
+//          error, and whether it is in trouble now. Errors that are not fatal
+//          are then left out. Progress is one event, and of each shard the
+//          newest.
 class SinkEvents final : public ShardObserver {
  public:
+  static constexpr size_t kEventsMax = 256;
+
   // `progress`: of each shard at open; empty below exactly-once.
   SinkEvents(std::vector<Step> progress, std::shared_ptr<Waker> waker);
 
@@ -65,13 +70,20 @@ class SinkEvents final : public ShardObserver {
   void OnEndpointError(ShardIndex shard, bool fatal, absl::Status error,
                        absl::string_view tag);
 
-  std::vector<SinkEvent> TakeAll() { return events_.TakeAll(); }
+  // In the order they came.
+  std::vector<SinkEvent> TakeAll() ABSL_LOCKS_EXCLUDED(mu_);
   // Whether every shard's progress is above `step`. False without shards.
   bool AllHold(Step step) const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  Mailbox<SinkEvent> events_;
+  void Put(SinkEvent event) ABSL_LOCKS_EXCLUDED(mu_);
+  void Keep(SinkEvent event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::shared_ptr<Waker> waker_;
   mutable Mutex mu_;
+  std::vector<SinkEvent> events_ ABSL_GUARDED_BY(mu_);
+  // One of `events_` is progress.
+  bool has_progress_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<Step> progress_ ABSL_GUARDED_BY(mu_);
 };
 

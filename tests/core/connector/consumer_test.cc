@@ -317,9 +317,23 @@ TEST_F(ConsumerTest, SamplesAreBoundedButAFatalErrorIsNeverLost) {
     consumer_->Error(false, absl::UnknownError("noise"), "noise");
   }
   consumer_->Error(true, absl::UnknownError("the end"), "end");
+  consumer_->Error(true, absl::UnknownError("what follows from it"), "end");
   const ReaderNews news = consumer_->TakeNews();
   EXPECT_THAT(news.errors, SizeIs(Consumer::kSamplesMax));
   EXPECT_TRUE(news.errors.back().fatal);
+  EXPECT_EQ(news.errors.back().status.message(), "the end");
+}
+
+TEST_F(ConsumerTest, TransactionsThatNobodyHearsAreBounded) {
+  for (int i = 0; i < 1000; ++i) {
+    consumer_->StartTransaction("label");
+    consumer_->CommitTransaction();
+  }
+  const ReaderNews news = consumer_->TakeNews();
+  EXPECT_THAT(news.transactions, SizeIs(Consumer::kSamplesMax));
+  ASSERT_THAT(news.errors, SizeIs(1));
+  EXPECT_TRUE(news.errors[0].fatal);
+  EXPECT_THAT(news.errors[0].status, HasReason(Reason::INTERNAL));
 }
 
 }  // namespace
