@@ -93,11 +93,15 @@ ConnectorProgress ConnectorSession::Progress() const {
   if (user_paused_ && IsOpen()) progress.state = "paused";
   progress.journaled_steps = journal_.journaled_steps();
   progress.made_steps = std::max(now_.made_steps, progress.journaled_steps);
-  progress.released_steps =
-      std::max(progress.released_steps, now_.released_steps);
   progress.checkpointed_steps = journal_.base_steps();
+  // PrepareCheckpoint released what was checkpointed, too.
+  progress.released_steps =
+      std::max({progress.released_steps, now_.released_steps,
+                progress.checkpointed_steps});
+  // The worker may know of steps whose results are still on their way here.
   progress.completed_steps =
-      std::max(progress.completed_steps, progress.checkpointed_steps);
+      std::min(std::max(progress.completed_steps, progress.checkpointed_steps),
+               progress.made_steps);
   progress.end_of_input = now_.at_end;
   if (IsOpen() && IsJournalFull()) {
     progress.health =

@@ -30,7 +30,13 @@ void ConnectorSession::EndLife() {
   // Nobody will ever know what became of it.
   if (now_.asked_step.has_value()) numbers_.Leave();
   now_ = {};
-  if (journal_.rows() == 0) journal_.ForgetNotes();
+  if (journal_.rows() == 0) {
+    journal_.ForgetNotes();
+    // Nor does what it made, released and completed above the checkpoint count
+    // any more: it is read again, under other numbers.
+    progress_.released_steps = journal_.base_steps();
+    progress_.completed_steps = journal_.base_steps();
+  }
   for (ScopedTimer* timer : {&reopen_timer_, &queue_timer_, &release_timer_,
                              &commit_timer_, &gate_timer_, &status_timer_}) {
     timer->Cancel();

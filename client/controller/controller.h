@@ -89,6 +89,9 @@ enum class ControllerPhase { kStarting, kRunning, kFinishing, kEnded };
 struct ConnectorProgress {
   std::string name;
   std::string state;
+  // None of the other counts is above made_steps, and checkpointed_steps is
+  // above none. Below exactly-once all but that one go back when the connector
+  // is reopened, to the checkpoint.
   core::Step made_steps = 0;
   core::Step journaled_steps = 0;
   core::Step released_steps = 0;

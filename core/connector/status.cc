@@ -38,7 +38,8 @@ ConnectorStatus Driver::Status() const {
   status.level = published.level;
   status.running_step = published.running_step;
   status.base_steps = state_.request.base_steps;
-  // In this order each is at most the next, whatever moves meanwhile.
+  // In this order each is at most the next, whatever moves meanwhile; but below
+  // exactly-once steps may be completed before they are released.
   status.checkpointed_steps = state_.checkpointed->value();
   status.completed_steps = state_.completed->value();
   status.released_steps = state_.ledger.released_steps();

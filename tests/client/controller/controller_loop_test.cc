@@ -282,6 +282,45 @@ TEST_F(ControllerLoopTest, BelowExactlyOnceItReopensAtTheCheckpoint) {
   ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 70; }));
 }
 
+// What a life below exactly-once made above the checkpoint is not journaled,
+// so that the next one begins lower.
+TEST_F(ControllerLoopTest, BelowExactlyOnceNoCountIsEverAboveTheStepsMade) {
+  AddConnector(30).level = core::FtModel::kAtLeastOnce;
+  Outside().ends = false;
+  options_.status_interval = absl::Milliseconds(1);
+  Start();
+  int looks = 0;
+  const auto is_consistent = [&] {
+    const ConnectorProgress progress = Progress();
+    ++looks;
+    return progress.released_steps <= progress.made_steps &&
+           progress.completed_steps <= progress.made_steps &&
+           progress.checkpointed_steps <= progress.completed_steps &&
+           progress.checkpointed_steps <= progress.released_steps;
+  };
+  bool was_consistent = true;
+  const auto run_until = [&](size_t rows) {
+    return RunUntil([&] {
+      was_consistent = was_consistent && is_consistent();
+      return !was_consistent || Outside().rows.size() >= rows;
+    });
+  };
+  ASSERT_TRUE(run_until(30));
+  ASSERT_TRUE(RunUntil([&] { return Progress().checkpointed_steps == 3; }));
+  AddRecords(20);
+  worker_.LookAgain();
+  ASSERT_TRUE(run_until(50));
+  EXPECT_GT(Progress().made_steps, 3u);
+  worker_.Restart();
+  ASSERT_TRUE(run_until(70));
+  const ConnectorProgress progress = Progress();
+  EXPECT_TRUE(was_consistent)
+      << "made " << progress.made_steps << ", released "
+      << progress.released_steps << ", completed " << progress.completed_steps
+      << ", checkpointed " << progress.checkpointed_steps;
+  EXPECT_GT(looks, 10);
+}
+
 TEST_F(ControllerLoopTest, LevelNoneIsFlushedAndNotCheckpointed) {
   AddConnector(30).level = std::nullopt;
   Start();
