@@ -89,6 +89,7 @@ class Opening {
                      MakeManifestPart(files_, directory_, header_, state, 0));
     // A higher writer that did not see our manifest is seen here.
     RETURN_IF_ERROR(CheckFence(files_, directory_, open_.writer));
+    RemoveSuperseded(listing, found);
     return TakenOver{.header = std::move(header_),
                      .state = std::move(state),
                      .manifest = std::move(manifest)};
@@ -107,6 +108,27 @@ class Opening {
     if (!removed.ok()) {
       LOG(WARNING) << "taking back the claim of an open that failed: "
                    << removed;
+    }
+  }
+
+  // Whoever claims from here on finds our manifest, and lower writers find that
+  // they are fenced: their claims and manifests serve nobody, and each commit
+  // would list them. What we took over from stays, for those who are just
+  // reading it, and so do all data.
+  void RemoveSuperseded(const std::vector<SinkFile>& listing,
+                        const std::optional<FoundState>& found) const {
+    for (const SinkFile& file : listing) {
+      const bool is_superseded =
+          file.kind != SinkFileKind::kData && file.writer < open_.writer &&
+          (!found.has_value() || file.writer != found->header.writer);
+      if (!is_superseded) continue;
+      const absl::Status removed =
+          files_.Remove(JoinPath(directory_, SinkFileName(file)));
+      // Another open may have been faster; the next one tries again.
+      if (!removed.ok() && !HasReason(removed, Reason::NOT_FOUND)) {
+        LOG(WARNING) << "removing what is superseded: " << removed;
+        return;
+      }
     }
   }
 

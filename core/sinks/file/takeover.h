@@ -42,7 +42,8 @@ struct TakenOver {
 };
 
 // Claims `directory` for `open.writer`, then takes over what is committed, and
-// makes it durable in a manifest of its own. Writes no other writer's file.
+// makes it durable in a manifest of its own. Writes no other writer's file;
+// removes claims and manifests that are superseded.
 // Requires: the directory exists.
 // Errors: as OutputTarget::Open. Ensures: after an error nothing is left of
 // it, unless somebody may have taken its manifest for complete.

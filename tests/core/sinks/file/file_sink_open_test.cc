@@ -145,6 +145,38 @@ TEST_F(FileSinkTest, OpenThatIsRefusedLeavesNothing) {
   EXPECT_THAT(files_.Files(), ElementsAreArray(before));
 }
 
+// As when a source cannot be opened, again and again.
+TEST_F(FileSinkTest, OpensWithoutNumberLeaveFewClaimsAndManifests) {
+  ASSERT_OK(Open(1));
+  ASSERT_OK(WriteAndCommit(0, {0, 1}, "row\n"));
+  for (uint64_t open_number = 2; open_number < 50; ++open_number) {
+    ASSERT_OK(Open(open_number));
+    EXPECT_LE(NamesWith("claim.").size(), 2u);
+    EXPECT_LE(NamesWith("manifest.").size(), 2u);
+  }
+  EXPECT_THAT(NamesWith("data-"), ElementsAre(DataName(0, kWriter)));
+  EXPECT_EQ(Read().contents[0], "row\n");
+}
+
+TEST_F(FileSinkTest, ClaimsOfCrashedOpensAreRemoved) {
+  for (uint64_t open_number = 1; open_number < 9; ++open_number) {
+    files_.Put(PathOf(ClaimName({1, open_number})), "");
+    files_.Put(PathOf(ManifestName({1, open_number}, 0)), "");
+  }
+  ASSERT_OK(Open(9));
+  EXPECT_THAT(NamesWith("claim."), ElementsAre(ClaimName({1, 9})));
+  EXPECT_THAT(NamesWith("manifest."), ElementsAre(ManifestName({1, 9}, 0)));
+}
+
+TEST_F(FileSinkTest, WhatCannotBeRemovedHoldsUpNoOpen) {
+  files_.Put(PathOf(ClaimName({1, 1})), "");
+  files_.FailNext(FileOperation::kRemove, "/claim.",
+                  MakeError(Reason::PERMISSION_DENIED, "injected"));
+  EXPECT_OK(Open(2));
+  EXPECT_OK(Open(3));
+  EXPECT_EQ(NamesWith("claim.").size(), 2u);
+}
+
 TEST_F(FileSinkTest, OpenRemovesNoClaimOfAnother) {
   // Its twin was faster by a hair.
   bool made = false;
