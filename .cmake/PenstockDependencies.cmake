@@ -10,6 +10,7 @@
 #   simdjson::simdjson
 #   ZLIB::ZLIB
 #   penstock::zstd
+#   penstock::libpq            the client library of PostgreSQL
 #
 # and, unless PENSTOCK_CORE_ONLY:
 #
@@ -38,6 +39,8 @@ pkg_check_modules(PENSTOCK_XXHASH REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 add_library(penstock::xxhash ALIAS PkgConfig::PENSTOCK_XXHASH)
 pkg_check_modules(PENSTOCK_ZSTD REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 add_library(penstock::zstd ALIAS PkgConfig::PENSTOCK_ZSTD)
+pkg_check_modules(PENSTOCK_LIBPQ REQUIRED IMPORTED_TARGET GLOBAL libpq)
+add_library(penstock::libpq ALIAS PkgConfig::PENSTOCK_LIBPQ)
 
 # The package msgpackc-cxx pulls in Boost; the headers alone do not need it.
 find_path(PENSTOCK_MSGPACK_INCLUDE_DIR msgpack.hpp REQUIRED)

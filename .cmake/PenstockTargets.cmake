@@ -16,6 +16,8 @@
 #     LABELS unit                                 # exactly one; default unit
 #     [TIMEOUT 60]                                # seconds, for each TEST
 #     [RUN_SERIAL] [ENVIRONMENT A=b]              # one variable at most
+#     [WHOLE]                                     # one run for all of its TESTs,
+#                                                 # which share something costly
 #     [ARGS --flag ...] [NO_MAIN]                 # NO_MAIN: SRCS hold main()
 #     [PCH test|grpc_test|none])                  # default test
 #
@@ -209,7 +211,7 @@ endfunction()
 set(PENSTOCK_LABELS unit contract integration simulation chaos bench lint)
 
 function(penstock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;NO_MAIN"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL;NO_MAIN;WHOLE"
                         "PCH;TIMEOUT;LABELS;ENVIRONMENT"
                         "SRCS;DEPS;ARGS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -244,6 +246,11 @@ function(penstock_test name)
   endif()
   if(arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+    set_tests_properties(${name} PROPERTIES ${properties})
+    return()
   endif()
   include(GoogleTest)
   gtest_discover_tests(

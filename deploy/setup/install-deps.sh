@@ -5,7 +5,8 @@
 #   install-deps.sh [build|test]
 #
 #   build   what ./run.sh needs: compiler, libraries, tools (default)
-#   test    that and what ./test.sh needs besides: clang and its tools
+#   test    that and what ./test.sh needs besides: clang and its tools, and a
+#           PostgreSQL server, which tests start themselves
 #
 # Runs as root, or through sudo.
 set -euo pipefail
@@ -25,6 +26,7 @@ build_packages=(
   libgrpc-dev
   libgtest-dev
   libmsgpack-cxx-dev
+  libpq-dev
   libprotobuf-dev
   libsimdjson-dev
   libsqlite3-dev
@@ -46,6 +48,7 @@ test_packages=(
   clang-format-14
   clang-tidy-14
   libclang-rt-14-dev
+  postgresql
   python3-yaml
 )
 

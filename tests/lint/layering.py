@@ -37,6 +37,7 @@ CONFIGURATIONS = (
 # directory rules. A name in the list is a file, or covers what lies below it.
 MAY_INCLUDE = {
     "core/base": (),
+    "core/pg": ("core/base",),
     "core/record": ("core/base",),
     "core/contract": ("core/base", "core/record"),
     "core/queue": VALUES,
