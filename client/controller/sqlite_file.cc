@@ -155,7 +155,7 @@ absl::Status Fill(SqliteDatabase& database, const SqliteStoreOptions& options) {
   for (const auto& [name, sql] : SqliteTables()) {
     RETURN_IF_ERROR(database.Execute(sql));
   }
-  SqliteHeader header;
+  StoreHeader header;
   header.incarnation = options.incarnation;
   if (header.incarnation.empty()) {
     core::Random random = core::SeededFromEntropy();

@@ -1,218 +1,22 @@
 #include "client/controller/sqlite_rows.h"
 
-#include "core/base/byte_order.h"
-#include "core/base/checksum.h"
-#include "core/base/error.h"
 #include "core/base/status_macros.h"
 
 #include <absl/strings/str_cat.h>
-#include <absl/time/time.h>
 
-#include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace penstock::client {
 namespace {
 
-using core::MakeError;
-using core::Reason;
-
-enum ResumeKind : uint64_t { kBarrier = 0, kSeek = 1, kReplay = 2 };
-
-absl::Status Damaged(absl::string_view what) {
-  return MakeError(Reason::STATE_DAMAGED,
-                   absl::StrCat("reading the store: ", what));
-}
-
-// Feeds a checksum with fields that cannot be mistaken for each other.
-class Fields {
- public:
-  Fields& Add(uint64_t value) {
-    core::AppendLe64(value, bytes_);
-    return *this;
-  }
-  Fields& Add(absl::string_view value) {
-    core::AppendLe64(value.size(), bytes_);
-    bytes_.append(value.data(), value.size());
-    return *this;
-  }
-  Fields& Add(const std::optional<std::string>& value) {
-    Add(uint64_t{value.has_value()});
-    return value.has_value() ? Add(absl::string_view(*value)) : *this;
-  }
-  uint64_t Checksum() const { return core::Checksum64(bytes_); }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-};
-
-uint64_t ChecksumOf(const SqliteHeader& header) {
-  return Fields()
-      .Add(absl::string_view(header.incarnation))
-      .Add(header.epoch)
-      .Add(absl::string_view(header.leader))
-      .Add(header.commits)
-      .Add(header.digest)
-      .Checksum();
-}
-
-uint64_t ChecksumOf(const std::string& name, const StoredConnector& connector) {
-  return Fields()
-      .Add(absl::string_view("connector"))
-      .Add(absl::string_view(name))
-      .Add(absl::string_view(connector.spec_bytes))
-      .Add(uint64_t{connector.opened})
-      .Add(connector.position)
-      .Add(connector.base_steps)
-      .Add(connector.reserved_steps)
-      .Add(connector.open_number)
-      .Add(uint64_t{connector.user_paused})
-      .Checksum();
-}
-
-// What a journal row holds beside its key.
-struct StepRow {
-  core::Step step = 0;
-  uint64_t records = 0;
-  uint64_t bytes = 0;
-  uint64_t resume_kind = kBarrier;
-  std::optional<std::string> seek;
-  std::optional<std::string> replay;
-  uint64_t resume_hash = 0;
-  bool position_complete = true;
-  std::optional<core::StepHash> hash;
-  // Of each: nanoseconds, whether there is metadata, its length, itself.
-  std::string watermarks;
-  bool transaction_started = false;
-  bool transaction_committed = false;
-  std::optional<std::string> transaction_label;
-  bool end_of_input = false;
-  uint64_t stopped_because = 0;
-};
-
-uint64_t ChecksumOf(const std::string& connector, const StepRow& row) {
-  const core::StepHash hash = row.hash.value_or(core::StepHash{});
-  return Fields()
-      .Add(absl::string_view("step"))
-      .Add(absl::string_view(connector))
-      .Add(row.step)
-      .Add(row.records)
-      .Add(row.bytes)
-      .Add(row.resume_kind)
-      .Add(row.seek)
-      .Add(row.replay)
-      .Add(row.resume_hash)
-      .Add(uint64_t{row.position_complete})
-      .Add(uint64_t{row.hash.has_value()})
-      .Add(hash.value)
-      .Add(hash.count)
-      .Add(absl::string_view(row.watermarks))
-      .Add(uint64_t{row.transaction_started})
-      .Add(uint64_t{row.transaction_committed})
-      .Add(row.transaction_label)
-      .Add(uint64_t{row.end_of_input})
-      .Add(row.stopped_because)
-      .Checksum();
-}
-
-std::string EncodeWatermarks(const std::vector<core::Watermark>& watermarks) {
-  Fields fields;
-  for (const core::Watermark& watermark : watermarks) {
-    fields.Add(static_cast<uint64_t>(absl::ToUnixNanos(watermark.timestamp)))
-        .Add(watermark.metadata);
-  }
-  return fields.bytes();
-}
-
-bool DecodeWatermarks(absl::string_view bytes,
-                      std::vector<core::Watermark>& watermarks) {
-  while (!bytes.empty()) {
-    uint64_t nanos = 0;
-    uint64_t has_metadata = 0;
-    uint64_t size = 0;
-    if (!core::ConsumeLe(bytes, nanos) ||
-        !core::ConsumeLe(bytes, has_metadata)) {
-      return false;
-    }
-    core::Watermark& watermark = watermarks.emplace_back();
-    watermark.timestamp = absl::FromUnixNanos(static_cast<int64_t>(nanos));
-    if (has_metadata == 0) continue;
-    if (!core::ConsumeLe(bytes, size) || bytes.size() < size) return false;
-    watermark.metadata.emplace(bytes.data(), size);
-    bytes.remove_prefix(size);
-  }
-  return true;
-}
-
-StepRow ToRow(const core::StepResult& result) {
-  StepRow row;
-  row.step = result.step;
-  row.records = result.amount.records;
-  row.bytes = result.amount.bytes;
-  if (const auto* seek =
-          std::get_if<core::Resume::Seek>(&result.resume.kind())) {
-    row.resume_kind = kSeek;
-    row.seek = seek->seek;
-  } else if (const auto* replay =
-                 std::get_if<core::Resume::Replay>(&result.resume.kind())) {
-    row.resume_kind = kReplay;
-    row.seek = replay->seek;
-    row.replay = replay->replay;
-    row.resume_hash = replay->hash;
-  }
-  row.position_complete = result.position_complete;
-  row.hash = result.hash;
-  row.watermarks = EncodeWatermarks(result.watermarks);
-  row.transaction_started = result.transaction_started;
-  row.transaction_committed = result.transaction_committed;
-  row.transaction_label = result.transaction_label;
-  row.end_of_input = result.end_of_input;
-  row.stopped_because = static_cast<uint64_t>(result.stopped_because);
-  return row;
-}
-
-absl::StatusOr<core::StepResult> FromRow(StepRow row) {
-  core::StepResult result;
-  result.step = row.step;
-  result.amount = {.records = row.records, .bytes = row.bytes};
-  if (row.resume_kind == kSeek) {
-    result.resume =
-        core::Resume(core::Resume::Seek{.seek = row.seek.value_or("")});
-  } else if (row.resume_kind == kReplay) {
-    result.resume =
-        core::Resume(core::Resume::Replay{.seek = row.seek.value_or(""),
-                                          .replay = row.replay.value_or(""),
-                                          .hash = row.resume_hash});
-  } else if (row.resume_kind != kBarrier) {
-    return Damaged(absl::StrCat("step ", row.step, " has no known resume"));
-  }
-  result.position_complete = row.position_complete;
-  result.hash = row.hash;
-  if (!DecodeWatermarks(row.watermarks, result.watermarks)) {
-    return Damaged(absl::StrCat("step ", row.step, " has broken watermarks"));
-  }
-  result.transaction_started = row.transaction_started;
-  result.transaction_committed = row.transaction_committed;
-  result.transaction_label = std::move(row.transaction_label);
-  result.end_of_input = row.end_of_input;
-  if (row.stopped_because > static_cast<uint64_t>(core::StopReason::kBlocked)) {
-    return Damaged(absl::StrCat("step ", row.step, " has no known end"));
-  }
-  result.stopped_because = static_cast<core::StopReason>(row.stopped_because);
-  return result;
-}
-
 constexpr absl::string_view kConnectorColumns =
     "name, spec, opened, position, base_steps, reserved_steps, open_number, "
     "user_paused, checksum";
+constexpr int kChecksumAt = 8;
 
-// Reads a row of kConnectorColumns; `checksum`: that of the row.
-absl::StatusOr<StoredConnector> GetConnector(const SqliteStatement& row,
-                                             const std::string& name,
-                                             uint64_t& checksum) {
+// Reads a row of kConnectorColumns.
+StoredConnector GetConnector(const SqliteStatement& row) {
   StoredConnector connector;
   connector.spec_bytes = row.GetBytes(1);
   connector.opened = row.GetBool(2);
@@ -221,11 +25,6 @@ absl::StatusOr<StoredConnector> GetConnector(const SqliteStatement& row,
   connector.reserved_steps = row.GetNumber(5);
   connector.open_number = row.GetNumber(6);
   connector.user_paused = row.GetBool(7);
-  checksum = row.GetNumber(8);
-  if (checksum != ChecksumOf(name, connector)) {
-    return Damaged(
-        absl::StrCat("connector '", name, "' does not match its checksum"));
-  }
   return connector;
 }
 
@@ -249,38 +48,6 @@ StepRow GetStep(const SqliteStatement& row) {
   step.end_of_input = row.GetBool(16);
   step.stopped_because = row.GetNumber(17);
   return step;
-}
-
-// Reads all journals into their connectors and adds up the checksums.
-absl::Status ReadJournal(SqliteDatabase& database,
-                         std::map<std::string, StoredConnector>& connectors,
-                         uint64_t& digest) {
-  ASSIGN_OR_RETURN(SqliteStatement row,
-                   database.Prepare("SELECT * FROM journal"));
-  while (true) {
-    ASSIGN_OR_RETURN(const bool found, row.Step());
-    if (!found) break;
-    const std::string name = row.GetBytes(0);
-    StepRow step = GetStep(row);
-    const auto owner = connectors.find(name);
-    if (owner == connectors.end() ||
-        row.GetNumber(2) != ChecksumOf(name, step)) {
-      return Damaged(absl::StrCat("journaled step ", step.step,
-                                  " of connector '", name,
-                                  "' does not match its checksum"));
-    }
-    digest += row.GetNumber(2);
-    ASSIGN_OR_RETURN(core::StepResult result, FromRow(std::move(step)));
-    owner->second.journal.push_back(std::move(result));
-  }
-  // SQLite orders them with a sign.
-  for (auto& [name, connector] : connectors) {
-    std::sort(connector.journal.begin(), connector.journal.end(),
-              [](const core::StepResult& a, const core::StepResult& b) {
-                return a.step < b.step;
-              });
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -314,27 +81,26 @@ const std::map<std::string, std::string>& SqliteTables() {
   return tables;
 }
 
-absl::StatusOr<SqliteHeader> ReadHeader(SqliteDatabase& database) {
+absl::StatusOr<StoreHeader> ReadHeader(SqliteDatabase& database) {
   ASSIGN_OR_RETURN(
       SqliteStatement row,
       database.Prepare("SELECT incarnation, epoch, leader, commits, digest, "
                        "checksum FROM header WHERE id = 1"));
   ASSIGN_OR_RETURN(const bool found, row.Step());
-  if (!found) return Damaged("its header row is missing");
-  SqliteHeader header;
+  if (!found) return DamagedStore("its header row is missing");
+  StoreHeader header;
   header.incarnation = row.GetBytes(0);
   header.epoch = row.GetNumber(1);
   header.leader = row.GetBytes(2);
   header.commits = row.GetNumber(3);
   header.digest = row.GetNumber(4);
   if (row.GetNumber(5) != ChecksumOf(header)) {
-    return Damaged("its header row does not match its checksum");
+    return DamagedStore("its header row does not match its checksum");
   }
   return header;
 }
 
-absl::Status InsertHeader(SqliteDatabase& database,
-                          const SqliteHeader& header) {
+absl::Status InsertHeader(SqliteDatabase& database, const StoreHeader& header) {
   ASSIGN_OR_RETURN(
       SqliteStatement insert,
       database.Prepare("INSERT INTO header VALUES (1, ?, ?, ?, ?, ?, ?)"));
@@ -347,8 +113,7 @@ absl::Status InsertHeader(SqliteDatabase& database,
       .Run();
 }
 
-absl::Status UpdateHeader(SqliteDatabase& database,
-                          const SqliteHeader& header) {
+absl::Status UpdateHeader(SqliteDatabase& database, const StoreHeader& header) {
   ASSIGN_OR_RETURN(
       SqliteStatement update,
       database.Prepare("UPDATE header SET epoch = ?, leader = ?, commits = ?, "
@@ -361,36 +126,59 @@ absl::Status UpdateHeader(SqliteDatabase& database,
       .Run();
 }
 
-absl::StatusOr<std::optional<StoredConnector>> ReadConnector(
-    SqliteDatabase& database, const std::string& name) {
+absl::StatusOr<std::map<std::string, StoredConnector>> ReadConnectors(
+    SqliteDatabase& database, const StoreHeader& header) {
+  RowCollector collector;
+  {
+    ASSIGN_OR_RETURN(SqliteStatement row,
+                     database.Prepare(absl::StrCat("SELECT ", kConnectorColumns,
+                                                   " FROM connectors")));
+    while (true) {
+      ASSIGN_OR_RETURN(const bool found, row.Step());
+      if (!found) break;
+      RETURN_IF_ERROR(collector.AddConnector(row.GetBytes(0), GetConnector(row),
+                                             row.GetNumber(kChecksumAt)));
+    }
+  }
   ASSIGN_OR_RETURN(SqliteStatement row,
-                   database.Prepare(absl::StrCat("SELECT ", kConnectorColumns,
-                                                 " FROM connectors WHERE "
-                                                 "name = ?")));
+                   database.Prepare("SELECT * FROM journal"));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool found, row.Step());
+    if (!found) break;
+    RETURN_IF_ERROR(
+        collector.AddStep(row.GetBytes(0), GetStep(row), row.GetNumber(2)));
+  }
+  return std::move(collector).Finish(header);
+}
+
+absl::StatusOr<std::optional<StoredConnector>> SqliteRows::ReadConnector(
+    const std::string& name) {
+  ASSIGN_OR_RETURN(SqliteStatement row,
+                   database_.Prepare(absl::StrCat("SELECT ", kConnectorColumns,
+                                                  " FROM connectors WHERE "
+                                                  "name = ?")));
   ASSIGN_OR_RETURN(const bool found, row.BindText(name).Step());
   if (!found) return std::optional<StoredConnector>();
-  uint64_t checksum = 0;
-  ASSIGN_OR_RETURN(StoredConnector connector,
-                   GetConnector(row, name, checksum));
+  StoredConnector connector = GetConnector(row);
+  RETURN_IF_ERROR(CheckConnector(name, connector, row.GetNumber(kChecksumAt)));
   return std::optional<StoredConnector>(std::move(connector));
 }
 
-absl::Status WriteConnector(SqliteDatabase& database, const std::string& name,
-                            const StoredConnector& connector,
-                            uint64_t& digest) {
+absl::Status SqliteRows::WriteConnector(const std::string& name,
+                                        const StoredConnector& connector) {
   {
     ASSIGN_OR_RETURN(
         SqliteStatement old,
-        database.Prepare("SELECT checksum FROM connectors WHERE name = ?"));
+        database_.Prepare("SELECT checksum FROM connectors WHERE name = ?"));
     ASSIGN_OR_RETURN(const bool found, old.BindText(name).Step());
-    if (found) digest -= old.GetNumber(0);
+    if (found) digest_ -= old.GetNumber(0);
   }
   const uint64_t checksum = ChecksumOf(name, connector);
   ASSIGN_OR_RETURN(SqliteStatement write,
-                   database.Prepare(absl::StrCat(
+                   database_.Prepare(absl::StrCat(
                        "INSERT OR REPLACE INTO connectors (", kConnectorColumns,
                        ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")));
-  digest += checksum;
+  digest_ += checksum;
   return write.BindText(name)
       .BindBlob(absl::string_view(connector.spec_bytes))
       .Bind(connector.opened)
@@ -403,28 +191,23 @@ absl::Status WriteConnector(SqliteDatabase& database, const std::string& name,
       .Run();
 }
 
-absl::Status InsertStep(SqliteDatabase& database, const std::string& connector,
-                        const core::StepResult& result, uint64_t& digest) {
-  const StepRow row = ToRow(result);
+absl::Status SqliteRows::InsertStep(const std::string& connector,
+                                    const core::StepResult& result) {
+  const StepRow row = ToStepRow(result);
   const uint64_t checksum = ChecksumOf(connector, row);
   {
     ASSIGN_OR_RETURN(SqliteStatement old,
-                     database.Prepare("SELECT checksum FROM journal WHERE "
-                                      "connector = ? AND step = ?"));
+                     database_.Prepare("SELECT checksum FROM journal WHERE "
+                                       "connector = ? AND step = ?"));
     ASSIGN_OR_RETURN(const bool found,
                      old.BindText(connector).Bind(row.step).Step());
     if (found && old.GetNumber(0) == checksum) return absl::OkStatus();
-    if (found) {
-      return MakeError(
-          Reason::ALREADY_EXISTS,
-          absl::StrCat("journaling step ", row.step, " of connector '",
-                       connector, "': it is there with other content"));
-    }
+    if (found) return OtherContent(connector, row.step);
   }
   ASSIGN_OR_RETURN(
       SqliteStatement insert,
-      database.Prepare("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
-                       "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+      database_.Prepare("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.BindText(connector)
       .Bind(row.step)
       .Bind(checksum)
@@ -440,7 +223,7 @@ absl::Status InsertStep(SqliteDatabase& database, const std::string& connector,
   } else {
     insert.BindNull().BindNull();
   }
-  digest += checksum;
+  digest_ += checksum;
   return insert.BindBlob(absl::string_view(row.watermarks))
       .Bind(row.transaction_started)
       .Bind(row.transaction_committed)
@@ -450,15 +233,14 @@ absl::Status InsertStep(SqliteDatabase& database, const std::string& connector,
       .Run();
 }
 
-absl::StatusOr<size_t> TrimSteps(SqliteDatabase& database,
-                                 const std::string& connector, core::Step steps,
-                                 uint64_t& digest) {
+absl::StatusOr<size_t> SqliteRows::TrimSteps(const std::string& connector,
+                                             core::Step steps) {
   std::vector<core::Step> below;
   size_t left = 0;
   {
     ASSIGN_OR_RETURN(SqliteStatement row,
-                     database.Prepare("SELECT step, checksum FROM journal "
-                                      "WHERE connector = ?"));
+                     database_.Prepare("SELECT step, checksum FROM journal "
+                                       "WHERE connector = ?"));
     row.BindText(connector);
     while (true) {
       ASSIGN_OR_RETURN(const bool found, row.Step());
@@ -470,38 +252,17 @@ absl::StatusOr<size_t> TrimSteps(SqliteDatabase& database,
         continue;
       }
       below.push_back(step);
-      digest -= row.GetNumber(1);
+      digest_ -= row.GetNumber(1);
     }
   }
   for (const core::Step step : below) {
-    ASSIGN_OR_RETURN(SqliteStatement erase,
-                     database.Prepare("DELETE FROM journal WHERE connector = ? "
-                                      "AND step = ?"));
+    ASSIGN_OR_RETURN(
+        SqliteStatement erase,
+        database_.Prepare("DELETE FROM journal WHERE connector = ? "
+                          "AND step = ?"));
     RETURN_IF_ERROR(erase.BindText(connector).Bind(step).Run());
   }
   return left;
-}
-
-absl::StatusOr<std::map<std::string, StoredConnector>> ReadConnectors(
-    SqliteDatabase& database, const SqliteHeader& header) {
-  std::map<std::string, StoredConnector> connectors;
-  uint64_t digest = 0;
-  ASSIGN_OR_RETURN(SqliteStatement row,
-                   database.Prepare(absl::StrCat("SELECT ", kConnectorColumns,
-                                                 " FROM connectors")));
-  while (true) {
-    ASSIGN_OR_RETURN(const bool found, row.Step());
-    if (!found) break;
-    const std::string name = row.GetBytes(0);
-    uint64_t checksum = 0;
-    ASSIGN_OR_RETURN(connectors[name], GetConnector(row, name, checksum));
-    digest += checksum;
-  }
-  RETURN_IF_ERROR(ReadJournal(database, connectors, digest));
-  if (digest != header.digest) {
-    return Damaged("rows are missing, or older than its header");
-  }
-  return connectors;
 }
 
 }  // namespace penstock::client

@@ -1,24 +1,20 @@
 #include "client/controller/sqlite_store.h"
 
+#include "client/controller/apply_transaction.h"
+#include "client/controller/serial_store.h"
 #include "client/controller/sqlite_database.h"
 #include "client/controller/sqlite_file.h"
 #include "client/controller/sqlite_rows.h"
-#include "client/controller/sqlite_transaction.h"
-#include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
 #include "core/base/log.h"
-#include "core/base/mutex.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
-#include "core/base/strand.h"
 
 #include <absl/strings/str_cat.h>
 
-#include <deque>
+#include <span>
 #include <utility>
-#include <variant>
-#include <vector>
 
 namespace penstock::client {
 namespace {
@@ -26,80 +22,37 @@ namespace {
 using core::MakeError;
 using core::Reason;
 
-// Commits that wait are joined into one transaction, at most this many.
-constexpr size_t kGroupMax = 64;
-
-absl::Status Stale(uint64_t ours, uint64_t stored) {
-  return MakeError(
-      Reason::STALE_EPOCH,
-      absl::StrCat("committing in epoch ", ours,
-                   ": another controller leads (epoch ", stored, ")"));
-}
-
 // The connection and what is done with it, one call after the other.
-// Owner: shared by the store and its task under way. Threads: the queue is
-//        thread-safe, all else is confined to the strand.
-class SqliteWorker final : public std::enable_shared_from_this<SqliteWorker> {
+class SqliteBackend final : public StoreBackend {
  public:
-  struct Lead {
-    StateStore::Reply<StoredPipeline> reply;
-  };
-  struct Commit {
-    uint64_t epoch = 0;
-    StoreTransaction transaction;
-    StateStore::Done done;
-  };
-  struct Read {
-    StateStore::Reply<uint64_t> reply;
-  };
-  using Call = std::variant<Lead, Commit, Read>;
-
-  SqliteWorker(std::string path, SqliteStoreOptions options,
-               std::unique_ptr<SqliteDatabase> database,
-               core::Executor& executor)
+  SqliteBackend(std::string path, SqliteStoreOptions options,
+                std::unique_ptr<SqliteDatabase> database)
       : path_(std::move(path)),
         options_(std::move(options)),
         random_(core::SeededFromEntropy()),
-        strand_(executor),
         database_(std::move(database)) {}
 
-  void Add(Call call) ABSL_LOCKS_EXCLUDED(mu_) {
-    {
-      core::MutexLock lock(mu_);
-      calls_.push_back(std::move(call));
-    }
-    strand_.Post([self = shared_from_this()] { self->RunNext(); });
-  }
-  // What has not begun is answered, and nothing begins any more.
-  void CancelAll() ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<StoredPipeline> TakeLeadership() override;
+  absl::StatusOr<uint64_t> ReadEpoch() override;
+  absl::Status Commit(std::span<const Request> requests,
+                      std::span<absl::Status> verdicts) override;
 
  private:
-  // Takes the first call, and the Commits right behind it if it is one.
-  std::vector<Call> Take() ABSL_LOCKS_EXCLUDED(mu_);
-  void RunNext();
-
-  absl::StatusOr<StoredPipeline> TakeLeadership();
   absl::StatusOr<StoredPipeline> ReadAll();
-  absl::StatusOr<uint64_t> ReadEpoch();
-  void CommitGroup(std::vector<Call> group);
-  // Fills in each one's own verdict. An error: nothing was committed.
-  absl::Status TryCommitGroup(std::vector<Call>& group,
-                              std::vector<absl::Status>& verdicts);
+  // As Commit, but leaves a transaction open when it fails.
+  absl::Status TryCommit(std::span<const Request> requests,
+                         std::span<absl::Status> verdicts);
   absl::Status Connected();
   // Begins a transaction and locks. Errors: STATE_DAMAGED if the files are no
   // longer those that were opened.
   absl::Status BeginTransaction();
   // Ends the transaction. Errors: it did not take place, or is not durable.
-  absl::Status FinishTransaction(const SqliteHeader& header);
+  absl::Status FinishTransaction(const StoreHeader& header);
   void Abort();
 
   const std::string path_;
   const SqliteStoreOptions options_;
   core::Random random_;
-  core::Strand strand_;
-
-  core::Mutex mu_;
-  std::deque<Call> calls_ ABSL_GUARDED_BY(mu_);
 
   // Null after an I/O error: connected again before the next use.
   std::unique_ptr<SqliteDatabase> database_;
@@ -107,55 +60,13 @@ class SqliteWorker final : public std::enable_shared_from_this<SqliteWorker> {
   std::string leader_;
 };
 
-void SqliteWorker::CancelAll() {
-  std::deque<Call> calls;
-  {
-    core::MutexLock lock(mu_);
-    calls.swap(calls_);
-  }
-  strand_.Close();
-  const absl::Status cancelled = MakeError(
-      Reason::CANCELLED,
-      absl::StrCat("using the store ", path_, ": it is being closed"));
-  for (Call& call : calls) {
-    if (auto* commit = std::get_if<Commit>(&call)) commit->done(cancelled);
-    if (auto* lead = std::get_if<Lead>(&call)) lead->reply(cancelled);
-    if (auto* read = std::get_if<Read>(&call)) read->reply(cancelled);
-  }
-}
-
-std::vector<SqliteWorker::Call> SqliteWorker::Take() {
-  std::vector<Call> taken;
-  core::MutexLock lock(mu_);
-  while (!calls_.empty() && taken.size() < kGroupMax) {
-    const bool joins = std::holds_alternative<Commit>(calls_.front());
-    if (!taken.empty() && !joins) break;
-    taken.push_back(std::move(calls_.front()));
-    calls_.pop_front();
-    if (!joins) break;
-  }
-  return taken;
-}
-
-void SqliteWorker::RunNext() {
-  std::vector<Call> calls = Take();
-  if (calls.empty()) return;
-  if (auto* lead = std::get_if<Lead>(&calls[0])) {
-    return lead->reply(TakeLeadership());
-  }
-  if (auto* read = std::get_if<Read>(&calls[0])) {
-    return read->reply(ReadEpoch());
-  }
-  CommitGroup(std::move(calls));
-}
-
-absl::Status SqliteWorker::Connected() {
+absl::Status SqliteBackend::Connected() {
   if (database_ != nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(database_, ConnectSqliteFile(path_, options_));
   return absl::OkStatus();
 }
 
-absl::Status SqliteWorker::BeginTransaction() {
+absl::Status SqliteBackend::BeginTransaction() {
   RETURN_IF_ERROR(Connected());
   RETURN_IF_ERROR(database_->Execute("BEGIN IMMEDIATE"));
   // What is written into a file without a name is lost with the process.
@@ -170,12 +81,12 @@ absl::Status SqliteWorker::BeginTransaction() {
                                 "start again"));
 }
 
-void SqliteWorker::Abort() {
+void SqliteBackend::Abort() {
   if (database_ == nullptr || !database_->InTransaction()) return;
   if (!database_->Execute("ROLLBACK").ok()) database_ = nullptr;
 }
 
-absl::Status SqliteWorker::FinishTransaction(const SqliteHeader& header) {
+absl::Status SqliteBackend::FinishTransaction(const StoreHeader& header) {
   const absl::Status status = database_->Execute("COMMIT");
   if (status.ok()) return status;
   LOG(WARNING).With("path", path_)
@@ -190,17 +101,17 @@ absl::Status SqliteWorker::FinishTransaction(const SqliteHeader& header) {
   ASSIGN_OR_RETURN(const std::string busy,
                    database_->Query("PRAGMA wal_checkpoint(TRUNCATE)"));
   if (busy != "0") return status;
-  ASSIGN_OR_RETURN(const SqliteHeader stored, ReadHeader(*database_));
+  ASSIGN_OR_RETURN(const StoreHeader stored, ReadHeader(*database_));
   if (stored.commits == header.commits && stored.leader == header.leader) {
     return absl::OkStatus();
   }
   return status;
 }
 
-absl::StatusOr<StoredPipeline> SqliteWorker::TakeLeadership() {
+absl::StatusOr<StoredPipeline> SqliteBackend::TakeLeadership() {
   const absl::Status taken = [&]() -> absl::Status {
     RETURN_IF_ERROR(BeginTransaction());
-    ASSIGN_OR_RETURN(SqliteHeader header, ReadHeader(*database_));
+    ASSIGN_OR_RETURN(StoreHeader header, ReadHeader(*database_));
     ++header.epoch;
     ++header.commits;
     header.leader = core::RandomId(random_);
@@ -223,8 +134,8 @@ absl::StatusOr<StoredPipeline> SqliteWorker::TakeLeadership() {
 }
 
 // Everything from one snapshot, made after the epoch was committed.
-absl::StatusOr<StoredPipeline> SqliteWorker::ReadAll() {
-  ASSIGN_OR_RETURN(const SqliteHeader header, ReadHeader(*database_));
+absl::StatusOr<StoredPipeline> SqliteBackend::ReadAll() {
+  ASSIGN_OR_RETURN(const StoreHeader header, ReadHeader(*database_));
   if (header.leader != leader_) {
     return MakeError(Reason::STALE_EPOCH,
                      absl::StrCat("reading the store ", path_,
@@ -238,46 +149,40 @@ absl::StatusOr<StoredPipeline> SqliteWorker::ReadAll() {
   return pipeline;
 }
 
-absl::StatusOr<uint64_t> SqliteWorker::ReadEpoch() {
+absl::StatusOr<uint64_t> SqliteBackend::ReadEpoch() {
   RETURN_IF_ERROR(Connected());
-  ASSIGN_OR_RETURN(const SqliteHeader header, ReadHeader(*database_));
+  ASSIGN_OR_RETURN(const StoreHeader header, ReadHeader(*database_));
   return header.epoch;
 }
 
-void SqliteWorker::CommitGroup(std::vector<Call> group) {
-  std::vector<absl::Status> verdicts(group.size());
-  const absl::Status status = TryCommitGroup(group, verdicts);
+absl::Status SqliteBackend::Commit(std::span<const Request> requests,
+                                   std::span<absl::Status> verdicts) {
+  absl::Status status = TryCommit(requests, verdicts);
   if (!status.ok()) {
     Abort();
-    // SQLite's own trouble is everybody's; what is one's own stays so.
-    for (absl::Status& verdict : verdicts) {
-      if (verdict.ok()) verdict = status;
-    }
     if (core::HasReason(status, Reason::IO_ERROR)) database_ = nullptr;
   }
-  for (size_t i = 0; i < group.size(); ++i) {
-    std::get<Commit>(group[i]).done(std::move(verdicts[i]));
-  }
+  return status;
 }
 
-absl::Status SqliteWorker::TryCommitGroup(std::vector<Call>& group,
-                                          std::vector<absl::Status>& verdicts) {
+absl::Status SqliteBackend::TryCommit(std::span<const Request> requests,
+                                      std::span<absl::Status> verdicts) {
   RETURN_IF_ERROR(BeginTransaction());
-  ASSIGN_OR_RETURN(SqliteHeader header, ReadHeader(*database_));
+  ASSIGN_OR_RETURN(StoreHeader header, ReadHeader(*database_));
   bool changed = false;
-  for (size_t i = 0; i < group.size(); ++i) {
-    const Commit& commit = std::get<Commit>(group[i]);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Request& request = requests[i];
     if (leader_.empty() || header.leader != leader_ ||
-        header.epoch != commit.epoch) {
-      verdicts[i] = Stale(commit.epoch, header.epoch);
+        header.epoch != request.epoch) {
+      verdicts[i] = StaleEpoch(request.epoch, header.epoch);
       continue;
     }
     // A transaction of its own inside, so that one refusal touches no other.
     RETURN_IF_ERROR(database_->Execute("SAVEPOINT one"));
     uint64_t digest = header.digest;
     absl::Status& verdict = verdicts[i];
-    RETURN_IF_ERROR(
-        ApplyTransaction(*database_, commit.transaction, digest, verdict));
+    SqliteRows rows(*database_, digest);
+    RETURN_IF_ERROR(ApplyTransaction(rows, request.transaction, verdict));
     if (verdict.ok()) {
       header.digest = digest;
       changed = true;
@@ -294,28 +199,6 @@ absl::Status SqliteWorker::TryCommitGroup(std::vector<Call>& group,
   RETURN_IF_ERROR(UpdateHeader(*database_, header));
   return FinishTransaction(header);
 }
-
-class SqliteStore final : public StateStore {
- public:
-  explicit SqliteStore(std::shared_ptr<SqliteWorker> worker)
-      : worker_(std::move(worker)) {}
-  ~SqliteStore() override { worker_->CancelAll(); }
-
-  void TakeLeadership(Reply<StoredPipeline> reply) override {
-    worker_->Add(SqliteWorker::Lead{std::move(reply)});
-  }
-  void Commit(uint64_t epoch, StoreTransaction transaction,
-              Done done) override {
-    worker_->Add(
-        SqliteWorker::Commit{epoch, std::move(transaction), std::move(done)});
-  }
-  void ReadEpoch(Reply<uint64_t> reply) override {
-    worker_->Add(SqliteWorker::Read{std::move(reply)});
-  }
-
- private:
-  const std::shared_ptr<SqliteWorker> worker_;
-};
 
 }  // namespace
 
@@ -334,8 +217,9 @@ absl::StatusOr<std::unique_ptr<StateStore>> MakeSqliteStore(
     database = OpenSqliteFile(path, options);
   }
   RETURN_IF_ERROR(database);
-  return std::make_unique<SqliteStore>(std::make_shared<SqliteWorker>(
-      path, options, *std::move(database), executor));
+  return MakeSerialStore(
+      std::make_unique<SqliteBackend>(path, options, *std::move(database)),
+      executor, path);
 }
 
 }  // namespace penstock::client

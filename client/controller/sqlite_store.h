@@ -29,12 +29,10 @@ struct SqliteStoreOptions {
 // Opens the store at `path`, which several processes may have open: only the
 // one that took the last epoch can commit.
 //
-// Work is done on `executor`, one call after the other, several Commits in one
-// transaction if they wait; `executor` outlives the store and should have a
-// thread of its own, because transactions block as the disk does. Journal mode
-// is WAL with synchronous=FULL: each transaction is durable by one sync of the
-// log before it is answered. Destruction answers what has not begun with
-// CANCELLED; what is under way ends by itself.
+// A serial store: `executor` should have a thread of its own, because
+// transactions block as the disk does. Journal mode is WAL with
+// synchronous=FULL: each transaction is durable by one sync of the log before
+// it is answered.
 //
 // Blocks: as the disk does, until the file is checked.
 // Errors: NOT_FOUND (no file, and not to be made); STATE_DAMAGED (with what to

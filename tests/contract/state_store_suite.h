@@ -34,6 +34,9 @@ class StateStoreDriver {
 struct StateStoreDriverFactory {
   std::string name;
   std::function<std::unique_ptr<StateStoreDriver>()> make;
+  // Skips or fails a test that needs what is not there; null: nothing is
+  // needed.
+  std::function<void()> need = nullptr;
 };
 inline void PrintTo(const StateStoreDriverFactory& factory, std::ostream* out) {
   *out << factory.name;
@@ -46,8 +49,12 @@ inline std::string StateStoreDriverName(
 class StateStoreContractTest
     : public testing::TestWithParam<StateStoreDriverFactory> {
  protected:
-  StateStoreContractTest()
-      : driver_(GetParam().make()), store_(driver_->Make(executor_)) {}
+  void SetUp() override {
+    if (GetParam().need) GetParam().need();
+    if (IsSkipped() || HasFatalFailure()) return;
+    driver_ = GetParam().make();
+    store_ = driver_->Make(executor_);
+  }
 
   absl::Status CommitNow(StoreTransaction transaction) {
     return Commit(executor_, *store_, epoch_, std::move(transaction));

@@ -1,6 +1,5 @@
-#include "client/controller/sqlite_transaction.h"
+#include "client/controller/apply_transaction.h"
 
-#include "client/controller/sqlite_rows.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 
@@ -22,8 +21,8 @@ using core::Reason;
 // Owner: a scope.
 class Applier {
  public:
-  Applier(SqliteDatabase& database, uint64_t& digest, absl::Status& verdict)
-      : database_(database), digest_(digest), verdict_(verdict) {}
+  Applier(StoreRows& rows, absl::Status& verdict)
+      : rows_(rows), verdict_(verdict) {}
 
   absl::Status Apply(const StoreTransaction& transaction);
 
@@ -31,7 +30,7 @@ class Applier {
   // nullopt: there is none, which is the verdict.
   absl::StatusOr<std::optional<StoredConnector>> Find(const std::string& name) {
     ASSIGN_OR_RETURN(std::optional<StoredConnector> connector,
-                     ReadConnector(database_, name));
+                     rows_.ReadConnector(name));
     if (!connector.has_value()) {
       verdict_ = MakeError(
           Reason::NO_SUCH_CONNECTOR,
@@ -47,7 +46,7 @@ class Applier {
     if (!connector.has_value()) return absl::OkStatus();
     RETURN_IF_ERROR(change(*connector));
     if (!verdict_.ok()) return absl::OkStatus();
-    return WriteConnector(database_, name, *connector, digest_);
+    return rows_.WriteConnector(name, *connector);
   }
   absl::Status Refuse(const std::string& name, absl::string_view why) {
     verdict_ = MakeError(Reason::INVALID_REQUEST,
@@ -59,15 +58,14 @@ class Applier {
   absl::Status Journal(const StoreTransaction::JournalStep& row);
   absl::Status TakeCheckpoint(const StoreTransaction::Checkpoint& checkpoint);
 
-  SqliteDatabase& database_;
-  uint64_t& digest_;
+  StoreRows& rows_;
   absl::Status& verdict_;
 };
 
 absl::Status Applier::Add(const StoreTransaction::AddConnector& add) {
   if (!verdict_.ok()) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::optional<StoredConnector> stored,
-                   ReadConnector(database_, add.connector));
+                   rows_.ReadConnector(add.connector));
   StoredConnector connector;
   if (stored.has_value()) {
     connector = *std::move(stored);
@@ -82,7 +80,7 @@ absl::Status Applier::Add(const StoreTransaction::AddConnector& add) {
     connector.reserved_steps = add.base_steps;
   }
   connector.spec_bytes = add.spec_bytes;
-  return WriteConnector(database_, add.connector, connector, digest_);
+  return rows_.WriteConnector(add.connector, connector);
 }
 
 absl::Status Applier::Journal(const StoreTransaction::JournalStep& row) {
@@ -96,8 +94,7 @@ absl::Status Applier::Journal(const StoreTransaction::JournalStep& row) {
                   absl::StrCat("step ", row.result.step,
                                " is below base or was never reserved"));
   }
-  absl::Status inserted =
-      InsertStep(database_, row.connector, row.result, digest_);
+  absl::Status inserted = rows_.InsertStep(row.connector, row.result);
   if (!core::HasReason(inserted, Reason::ALREADY_EXISTS)) return inserted;
   verdict_ = std::move(inserted);
   return absl::OkStatus();
@@ -112,9 +109,9 @@ absl::Status Applier::TakeCheckpoint(
           return Refuse(checkpoint.connector,
                         "a checkpoint goes back, or above what was reserved");
         }
-        ASSIGN_OR_RETURN(const size_t left,
-                         TrimSteps(database_, checkpoint.connector,
-                                   checkpoint.base_steps, digest_));
+        ASSIGN_OR_RETURN(
+            const size_t left,
+            rows_.TrimSteps(checkpoint.connector, checkpoint.base_steps));
         if (connector.spec_bytes != checkpoint.spec_bytes && left > 0) {
           return Refuse(checkpoint.connector,
                         "the spec changes under journaled steps");
@@ -172,10 +169,17 @@ absl::Status Applier::Apply(const StoreTransaction& transaction) {
 
 }  // namespace
 
-absl::Status ApplyTransaction(SqliteDatabase& database,
+absl::Status ApplyTransaction(StoreRows& rows,
                               const StoreTransaction& transaction,
-                              uint64_t& digest, absl::Status& verdict) {
-  return Applier(database, digest, verdict).Apply(transaction);
+                              absl::Status& verdict) {
+  return Applier(rows, verdict).Apply(transaction);
+}
+
+absl::Status OtherContent(const std::string& connector, core::Step step) {
+  return MakeError(
+      Reason::ALREADY_EXISTS,
+      absl::StrCat("journaling step ", step, " of connector '", connector,
+                   "': it is there with other content"));
 }
 
 }  // namespace penstock::client
