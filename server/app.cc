@@ -101,7 +101,7 @@ class WorkerApp final : public App {
             dispatch, std::move(runtime),
             MakeFileFenceStore(core::PosixFileSystem(), options_.state_dir),
             hub_.get()));
-    hub_->SetDispatcher(dispatcher_.get());
+    hub_->SetConnectors(dispatcher_.get());
     connector_service_ =
         std::make_unique<ConnectorService>(*dispatcher_, positions_, identity_);
     control_service_ =

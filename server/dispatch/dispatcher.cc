@@ -193,6 +193,12 @@ class DispatcherImpl final : public Dispatcher {
     }
     return statuses;
   }
+  std::optional<core::ConnectorStatus> StatusOf(
+      const std::string& name) const override {
+    const auto connector = table_->Find(name);
+    if (connector == nullptr) return std::nullopt;
+    return connector->Status();
+  }
   uint64_t memory_max() const override { return options_.memory_max; }
   uint64_t memory_committed() const override {
     return table_->memory_committed();
@@ -339,14 +345,16 @@ void Remove(const std::shared_ptr<PipelineFences>& fences,
             const std::string& pipeline,
             const std::shared_ptr<Connector>& connector,
             core::DisconnectRequest request) {
-  connector->Disconnect(
-      request, [fences, table, observer, name,
-                pipeline](absl::StatusOr<core::DisconnectReply> result) {
-        auto waiting = table->FinishDelete(name);
-        NoteUse(*fences, *table, pipeline);
-        if (observer != nullptr) observer->OnRemoved(name);
-        for (auto& reply : waiting) reply(result);
-      });
+  connector->Disconnect(request,
+                        [fences, table, observer, name, pipeline,
+                         instance = connector->instance()](
+                            absl::StatusOr<core::DisconnectReply> result) {
+                          auto waiting = table->FinishDelete(name);
+                          NoteUse(*fences, *table, pipeline);
+                          if (observer != nullptr)
+                            observer->OnRemoved(name, instance);
+                          for (auto& reply : waiting) reply(result);
+                        });
 }
 
 void DispatcherImpl::Open(core::OpenRequest request,

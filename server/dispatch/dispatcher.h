@@ -30,12 +30,26 @@ struct DispatcherOptions {
   uint64_t random_seed = 0;
 };
 
+// What an observer may ask in return.
+class ConnectorStatuses {
+ public:
+  virtual ~ConnectorStatuses() = default;
+  // Block: never; for metrics, health and watches.
+  virtual std::vector<core::ConnectorStatus> Statuses() const = 0;
+  // nullopt: there is no such connector, or no longer.
+  virtual std::optional<core::ConnectorStatus> StatusOf(
+      const std::string& connector) const = 0;
+};
+
 // What a watcher is told; see WatchService for how it travels.
 class DispatchObserver {
  public:
   virtual ~DispatchObserver() = default;
   virtual void OnOpened(const std::string& connector) = 0;
-  virtual void OnRemoved(const std::string& connector) = 0;
+  // After StatusOf has stopped to know this instance; its name may be another's
+  // already.
+  virtual void OnRemoved(const std::string& connector,
+                         const std::string& instance) = 0;
   virtual void OnChanged(const std::string& connector) = 0;
   virtual void OnError(const std::string& connector,
                        const core::ErrorEntry& error) = 0;
@@ -59,7 +73,7 @@ class DispatchObserver {
 // Lifecycle: Drain, for an orderly end; Shutdown; destruction. Commands that
 //            wait for a takeover may outlive it.
 // Bound:     `connectors_max`, `memory_max`.
-class Dispatcher : public core::Control {
+class Dispatcher : public core::Control, public ConnectorStatuses {
  public:
   // Loads the fence. Errors: STATE_DAMAGED.
   static absl::StatusOr<std::unique_ptr<Dispatcher>> Create(
@@ -79,8 +93,6 @@ class Dispatcher : public core::Control {
   virtual void Shutdown() = 0;
   virtual std::shared_ptr<const core::StepResult> Retained(
       const std::string& connector, core::Step step) const = 0;
-  // Blocks: never; for metrics and health.
-  virtual std::vector<core::ConnectorStatus> Statuses() const = 0;
   virtual uint64_t memory_max() const = 0;
   // Σ memory_max of the connectors open now, in bytes.
   virtual uint64_t memory_committed() const = 0;

@@ -40,7 +40,7 @@ struct WatchHub::State : std::enable_shared_from_this<WatchHub::State> {
   const std::string run_id;
   core::Executor& executor;
   mutable core::Mutex mu;
-  const Dispatcher* dispatcher ABSL_GUARDED_BY(mu) = nullptr;
+  const ConnectorStatuses* connectors ABSL_GUARDED_BY(mu) = nullptr;
   std::vector<std::shared_ptr<Watcher>> watchers ABSL_GUARDED_BY(mu);
   std::deque<v1::WatchEvent> kept ABSL_GUARDED_BY(mu);
   size_t kept_bytes ABSL_GUARDED_BY(mu) = 0;
@@ -48,9 +48,11 @@ struct WatchHub::State : std::enable_shared_from_this<WatchHub::State> {
   std::deque<v1::WatchEvent> outgoing ABSL_GUARDED_BY(mu);
   bool delivering ABSL_GUARDED_BY(mu) = false;
   std::map<std::string, Known> known ABSL_GUARDED_BY(mu);
+  // Counts up: what was looked up before may be of one that is gone.
+  uint64_t removals ABSL_GUARDED_BY(mu) = 0;
   std::set<std::string> changed ABSL_GUARDED_BY(mu);
   bool refreshing ABSL_GUARDED_BY(mu) = false;
-  // Refreshes that use the dispatcher just now; none begins once `shut`.
+  // Refreshes that use `connectors` just now; none begins once `shut`.
   int looking ABSL_GUARDED_BY(mu) = 0;
   core::CondVar looked;
   uint64_t next ABSL_GUARDED_BY(mu) = 1;
@@ -186,21 +188,30 @@ void WatchHub::State::ScheduleRefresh(const std::string& connector) {
 
 void WatchHub::State::Refresh() {
   std::set<std::string> names;
-  const Dispatcher* from = nullptr;
+  const ConnectorStatuses* from = nullptr;
   {
     core::MutexLock lock(mu);
     std::swap(names, changed);
-    from = shut ? nullptr : dispatcher;
+    from = shut ? nullptr : connectors;
     refreshing = false;
     if (from == nullptr) return;
     ++looking;
   }
   for (const std::string& name : names) {
-    const auto connector = from->Find(name);
-    if (connector == nullptr) continue;
-    const core::ConnectorStatus status = connector->Status();
+    uint64_t before = 0;
+    {
+      core::MutexLock lock(mu);
+      before = removals;
+    }
+    const auto status = from->StatusOf(name);
+    if (!status.has_value()) continue;
     core::MutexLock lock(mu);
-    Apply(status);
+    if (removals == before) {
+      Apply(*status);
+    } else if (!shut) {
+      // Of one that is gone, perhaps: that is for the next look to say.
+      ScheduleRefresh(name);
+    }
   }
   {
     core::MutexLock lock(mu);
@@ -214,29 +225,29 @@ WatchHub::WatchHub(std::string run_id, core::Executor& executor)
 
 WatchHub::~WatchHub() { Shutdown(); }
 
-void WatchHub::SetDispatcher(const Dispatcher* dispatcher) {
+void WatchHub::SetConnectors(const ConnectorStatuses* connectors) {
   core::MutexLock lock(state_->mu);
-  state_->dispatcher = dispatcher;
+  state_->connectors = connectors;
 }
 
 absl::StatusOr<std::shared_ptr<Watcher>> WatchHub::Watch(
     WatchFilter filter, std::optional<uint64_t> from_sequence,
     const std::string& run_id, absl::AnyInvocable<void()> wake) {
   auto watcher = std::make_shared<Watcher>(std::move(filter), std::move(wake));
-  const Dispatcher* dispatcher = nullptr;
+  const ConnectorStatuses* connectors = nullptr;
   uint64_t before = 0;
   {
     core::MutexLock lock(state_->mu);
-    dispatcher = state_->shut ? nullptr : state_->dispatcher;
+    connectors = state_->shut ? nullptr : state_->connectors;
     before = state_->next;
   }
-  if (dispatcher == nullptr) {
+  if (connectors == nullptr) {
     return core::MakeError(core::Reason::SHUTTING_DOWN,
                            "watching: this worker is going away");
   }
   // Read before the watch is registered: events that come meanwhile follow the
   // snapshot, and counters are refreshed once more.
-  const std::vector<core::ConnectorStatus> statuses = dispatcher->Statuses();
+  const std::vector<core::ConnectorStatus> statuses = connectors->Statuses();
   State& state = *state_;
   core::MutexLock lock(state.mu);
   if (state.watchers.size() >= kWatchersMax) {
@@ -303,8 +314,8 @@ void WatchHub::Shutdown() {
   {
     core::MutexLock lock(state_->mu);
     state_->shut = true;
-    state_->dispatcher = nullptr;
-    // Behind this the dispatcher may go.
+    state_->connectors = nullptr;
+    // Behind this the connectors may go.
     state_->looked.Wait(state_->mu, [this] {
       state_->mu.AssertHeld();
       return state_->looking == 0;
@@ -324,15 +335,22 @@ void WatchHub::OnChanged(const std::string& connector) {
   if (!state_->shut) state_->ScheduleRefresh(connector);
 }
 
-void WatchHub::OnRemoved(const std::string& connector) {
+void WatchHub::OnRemoved(const std::string& connector,
+                         const std::string& instance) {
   {
     core::MutexLock lock(state_->mu);
+    ++state_->removals;
     v1::WatchEvent event = state_->EventOf(connector);
+    event.set_instance(instance);
     v1::WatchEvent::StateChanged& change = *event.mutable_state_changed();
-    change.set_previous(state_->known[connector].state);
     change.set_state(v1::CONNECTOR_STATE_CLOSED);
     change.set_deleted(true);
-    state_->known.erase(connector);
+    // Its successor may be known already, and stays so.
+    const auto found = state_->known.find(connector);
+    if (found != state_->known.end() && found->second.instance == instance) {
+      change.set_previous(found->second.state);
+      state_->known.erase(found);
+    }
     state_->Publish(std::move(event));
   }
   state_->Deliver();

@@ -27,8 +27,8 @@ namespace penstock::server {
 // a task on the executor: reporting a change costs a connector one lock.
 //
 // Owner:     the app. Threads: thread-safe.
-// Lifecycle: SetDispatcher before connectors are opened; Shutdown ends every
-//            watch and waits for a look at the dispatcher that is under way.
+// Lifecycle: SetConnectors before connectors are opened; Shutdown ends every
+//            watch and waits for a look at the connectors that is under way.
 // Bound:     keeps `Watcher::kEventsMax` events or `kBytesMax` bytes for
 //            watchers that come back; `kWatchersMax` watchers.
 class WatchHub final : public DispatchObserver {
@@ -39,7 +39,8 @@ class WatchHub final : public DispatchObserver {
   WatchHub(std::string run_id, core::Executor& executor);
   ~WatchHub() override;
 
-  void SetDispatcher(const Dispatcher* dispatcher);
+  // They outlive it, or its Shutdown.
+  void SetConnectors(const ConnectorStatuses* connectors);
 
   // Makes a watch: its created event, snapshot and end of snapshot wait in it.
   // Errors: SEQUENCE_EXPIRED (metadata "oldest"), MEMORY_REFUSED.
@@ -52,7 +53,8 @@ class WatchHub final : public DispatchObserver {
   void Shutdown();
 
   void OnOpened(const std::string& connector) override;
-  void OnRemoved(const std::string& connector) override;
+  void OnRemoved(const std::string& connector,
+                 const std::string& instance) override;
   void OnChanged(const std::string& connector) override;
   void OnError(const std::string& connector,
                const core::ErrorEntry& error) override;

@@ -80,13 +80,27 @@ void Convert(std::vector<v1::WatchEvent> events,
 // the watcher's wake only post to it.
 //
 // Owner:     itself, from creation until OnDone has run on the strand.
-// Bound:     one write in flight; behind it one batch of the watcher.
+// Bound:     one write in flight; behind it one batch of the watcher. A client
+//            that does not read holds up a watch that has ended no longer than
+//            `last_write_max`: then it is cancelled, and learns no reason.
 template <typename Response>
 class WatchReactor final : public grpc::ServerWriteReactor<Response> {
  public:
-  WatchReactor(WatchHub& hub, core::Executor& executor, WatchFilter filter,
-               std::optional<uint64_t> from_sequence, const std::string& run_id)
-      : hub_(hub), strand_(std::make_shared<core::Strand>(executor)) {
+  struct Place {
+    WatchHub& hub;
+    core::Executor& executor;
+    absl::Duration last_write_max;
+    // Of the call; lives at least until Finish.
+    grpc::CallbackServerContext& context;
+  };
+
+  WatchReactor(const Place& place, WatchFilter filter,
+               std::optional<uint64_t> from_sequence = std::nullopt,
+               const std::string& run_id = "")
+      : hub_(place.hub),
+        last_write_max_(place.last_write_max),
+        context_(place.context),
+        strand_(std::make_shared<core::Strand>(place.executor)) {
     auto watcher = hub_.Watch(
         std::move(filter), from_sequence, run_id,
         [strand = strand_, this] { strand->Post([this] { Pump(); }); });
@@ -127,7 +141,8 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
 
  private:
   void Pump() {
-    if (watcher_ == nullptr || finished_ || writing_) return;
+    if (watcher_ == nullptr || finished_) return;
+    if (writing_) return LimitLastWrite();
     while (responses_.empty()) {
       std::vector<v1::WatchEvent> events = watcher_->Take();
       if (events.empty()) break;
@@ -141,6 +156,16 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
     writing_ = true;
     wrote_ = true;
     this->StartWrite(&responses_.front());
+  }
+
+  // There is no other way to end a call whose write is stuck.
+  void LimitLastWrite() {
+    absl::Status status;
+    if (is_last_ || !watcher_->Ended(status)) return;
+    is_last_ = true;
+    strand_->PostAfter(last_write_max_, [this] {
+      if (!finished_) context_.TryCancel();
+    });
   }
 
   void End(grpc::Status status) {
@@ -165,6 +190,8 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
   }
 
   WatchHub& hub_;
+  const absl::Duration last_write_max_;
+  grpc::CallbackServerContext& context_;
   // Shared by: this reactor and the watcher's wake.
   const std::shared_ptr<core::Strand> strand_;
   // Confined to the strand, whose tasks are over when OnDone looks.
@@ -172,46 +199,48 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
   std::deque<Response> responses_;
   bool writing_ = false;
   bool wrote_ = true;
+  bool is_last_ = false;
   bool finished_ = false;
 };
 
 }  // namespace
 
 grpc::ServerWriteReactor<v1::WatchResponse>* WatchService::Watch(
-    grpc::CallbackServerContext* /*context*/, const v1::WatchRequest* request) {
+    grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
   WatchFilter filter = FilterOf(*request);
   filter.kinds.insert(request->kinds().begin(), request->kinds().end());
   std::optional<uint64_t> from;
   if (request->has_from_sequence()) from = request->from_sequence();
-  return new WatchReactor<v1::WatchResponse>(hub_, executor_, std::move(filter),
-                                             from, request->run_id());
+  return new WatchReactor<v1::WatchResponse>(
+      {hub_, executor_, last_write_max_, *context}, std::move(filter), from,
+      request->run_id());
 }
 
 grpc::ServerWriteReactor<v1::WatchCompletionResponse>*
-WatchService::WatchCompletion(grpc::CallbackServerContext* /*context*/,
+WatchService::WatchCompletion(grpc::CallbackServerContext* context,
                               const v1::WatchCompletionRequest* request) {
   WatchFilter filter = FilterOf(*request);
   filter.kinds = {v1::WATCH_KIND_COMPLETION};
   return new WatchReactor<v1::WatchCompletionResponse>(
-      hub_, executor_, std::move(filter), std::nullopt, "");
+      {hub_, executor_, last_write_max_, *context}, std::move(filter));
 }
 
 grpc::ServerWriteReactor<v1::WatchCheckpointResponse>*
-WatchService::WatchCheckpoint(grpc::CallbackServerContext* /*context*/,
+WatchService::WatchCheckpoint(grpc::CallbackServerContext* context,
                               const v1::WatchCheckpointRequest* request) {
   WatchFilter filter = FilterOf(*request);
   filter.kinds = {v1::WATCH_KIND_CHECKPOINT};
   return new WatchReactor<v1::WatchCheckpointResponse>(
-      hub_, executor_, std::move(filter), std::nullopt, "");
+      {hub_, executor_, last_write_max_, *context}, std::move(filter));
 }
 
 grpc::ServerWriteReactor<v1::WatchHealthResponse>* WatchService::WatchHealth(
-    grpc::CallbackServerContext* /*context*/,
+    grpc::CallbackServerContext* context,
     const v1::WatchHealthRequest* request) {
   WatchFilter filter = FilterOf(*request);
   filter.kinds = {v1::WATCH_KIND_HEALTH};
   return new WatchReactor<v1::WatchHealthResponse>(
-      hub_, executor_, std::move(filter), std::nullopt, "");
+      {hub_, executor_, last_write_max_, *context}, std::move(filter));
 }
 
 }  // namespace penstock::server

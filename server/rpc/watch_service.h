@@ -9,10 +9,15 @@
 namespace penstock::server {
 
 // Owner:   the app; outlives the gRPC server. Threads: thread-safe.
+// Bound:   a watch that has ended, and whose last write its client does not
+//          read, is cut off after `last_write_max`.
 class WatchService final : public v1::WatchService::CallbackService {
  public:
-  WatchService(WatchHub& hub, core::Executor& executor)
-      : hub_(hub), executor_(executor) {}
+  static constexpr absl::Duration kLastWriteMax = absl::Seconds(5);
+
+  WatchService(WatchHub& hub, core::Executor& executor,
+               absl::Duration last_write_max = kLastWriteMax)
+      : hub_(hub), executor_(executor), last_write_max_(last_write_max) {}
 
   grpc::ServerWriteReactor<v1::WatchResponse>* Watch(
       grpc::CallbackServerContext* context,
@@ -30,6 +35,7 @@ class WatchService final : public v1::WatchService::CallbackService {
  private:
   WatchHub& hub_;
   core::Executor& executor_;
+  const absl::Duration last_write_max_;
 };
 
 }  // namespace penstock::server

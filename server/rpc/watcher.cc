@@ -82,15 +82,11 @@ void Watcher::Offer(const v1::WatchEvent& event) {
     }
     if (Coalesces(kind)) {
       newest_[{event.connector(), kind}] = event;
+      if (newest_.size() > kNewestMax) Overflow();
     } else {
       const size_t bytes = event.ByteSizeLong();
       if (events_.size() == kEventsMax || bytes_ + bytes > kBytesMax) {
-        closed_ = true;
-        status_ = core::MakeError(
-            core::Reason::SLOW_WATCHER,
-            absl::StrCat("watching: ", events_.size(), " events of ", bytes_,
-                         " bytes wait to be read; read faster, or choose "
-                         "fewer kinds, and continue with from_sequence"));
+        Overflow();
       } else {
         bytes_ += bytes;
         events_.push_back(event);
@@ -98,6 +94,21 @@ void Watcher::Offer(const v1::WatchEvent& event) {
     }
   }
   wake_();
+}
+
+void Watcher::Overflow() {
+  closed_ = true;
+  status_ = core::MakeError(
+      core::Reason::SLOW_WATCHER,
+      absl::StrCat("watching: ", events_.size(), " events of ", bytes_,
+                   " bytes and ", newest_.size(),
+                   " counters wait to be read; read faster, or choose fewer "
+                   "kinds, and continue with from_sequence"));
+  // It is told at once; the hub still has what it needs to continue.
+  snapshot_.clear();
+  events_.clear();
+  newest_.clear();
+  bytes_ = 0;
 }
 
 void Watcher::Close(absl::Status status) {
@@ -139,11 +150,8 @@ std::vector<v1::WatchEvent> Watcher::Take() {
 bool Watcher::Ended(absl::Status& status) const {
   core::MutexLock lock(mu_);
   if (!closed_) return false;
-  // A slow watcher is told at once; an orderly end lets it read the rest.
-  const bool slow = core::HasReason(status_, core::Reason::SLOW_WATCHER);
-  if (!slow && !(snapshot_.empty() && events_.empty() && newest_.empty())) {
-    return false;
-  }
+  // An orderly end lets it read the rest.
+  if (!(snapshot_.empty() && events_.empty() && newest_.empty())) return false;
   status = status_;
   return true;
 }

@@ -38,13 +38,16 @@ bool Coalesces(v1::WatchKind kind);
 
 // Owner:     shared by the hub, which offers, and the reactor, which takes.
 // Threads:   thread-safe. `wake` runs outside the lock and must only record.
-// Lifecycle: until Close, or until it overflows.
+// Lifecycle: until Close, or until it overflows: then it lets go of everything
+//            and has ended with SLOW_WATCHER.
 // Bound:     `kEventsMax` events or `kBytesMax` bytes besides the snapshot;
-//            one event per coalescing kind and connector.
+//            one event per coalescing kind and connector, `kNewestMax` of them.
 class Watcher {
  public:
   static constexpr size_t kEventsMax = 1024;
   static constexpr size_t kBytesMax = size_t{1} << 20;
+  // All four kinds of twice the connectors that a worker has.
+  static constexpr size_t kNewestMax = 8192;
   static constexpr size_t kBatchBytesMax = size_t{256} << 10;
 
   Watcher(WatchFilter filter, absl::AnyInvocable<void()> wake)
@@ -68,6 +71,8 @@ class Watcher {
   bool Ended(absl::Status& status) const;
 
  private:
+  void Overflow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   const WatchFilter filter_;
   absl::AnyInvocable<void()> wake_;
   mutable core::Mutex mu_;

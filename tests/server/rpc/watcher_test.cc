@@ -1,5 +1,10 @@
 #include "server/rpc/watcher.h"
 
+#include "core/base/error.h"
+#include "tests/support/status_matchers.h"
+
+#include <absl/strings/str_cat.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -51,6 +56,32 @@ TEST(WatcherTest, CountersCarryNoNumberAndAlwaysCome) {
   counter.mutable_completion()->set_completed_steps(3);
   watcher.Offer(counter);
   EXPECT_EQ(watcher.Take().size(), 1u);
+}
+
+TEST(WatcherTest, AnOverflowLetsGoOfEverythingAndIsToldAtOnce) {
+  Watcher watcher(WatchFilter(), [] {});
+  watcher.AddSnapshot(EventOf(0));
+  for (uint64_t i = 1; i <= Watcher::kEventsMax; ++i) watcher.Offer(EventOf(i));
+  absl::Status status;
+  EXPECT_FALSE(watcher.Ended(status));
+  watcher.Offer(EventOf(Watcher::kEventsMax + 1));
+  ASSERT_TRUE(watcher.Ended(status));
+  EXPECT_THAT(status, core::HasReason(core::Reason::SLOW_WATCHER));
+  EXPECT_TRUE(watcher.Take().empty());
+}
+
+TEST(WatcherTest, CountersOfEndlessNewConnectorsOverflow) {
+  Watcher watcher(WatchFilter(), [] {});
+  absl::Status status;
+  for (size_t i = 0; i <= Watcher::kNewestMax; ++i) {
+    EXPECT_FALSE(watcher.Ended(status));
+    v1::WatchEvent counter;
+    counter.set_connector(absl::StrCat("c", i));
+    counter.mutable_completion();
+    watcher.Offer(counter);
+  }
+  ASSERT_TRUE(watcher.Ended(status));
+  EXPECT_THAT(status, core::HasReason(core::Reason::SLOW_WATCHER));
 }
 
 }  // namespace
