@@ -7,6 +7,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
 
 #include <chrono>
 #include <utility>
@@ -184,6 +185,10 @@ void FakeWorker::Stop() {
 
 void FakeWorker::SetServing(bool serving) {
   server_->GetHealthCheckService()->SetServingStatus(serving);
+}
+
+void FakeWorker::Serve(int socket) {
+  grpc::AddInsecureChannelFromFd(server_.get(), socket);
 }
 
 std::string FakeWorker::target() const {

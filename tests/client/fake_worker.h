@@ -192,6 +192,8 @@ class FakeWorker {
   // Cancels what is under way.
   void Stop();
   void SetServing(bool serving);
+  // Serves whoever is at the other end of `socket`, which it then owns.
+  void Serve(int socket);
   std::string target() const;
 
   FakeControlService control;
