@@ -218,9 +218,14 @@ absl::StatusOr<PipelineFile> ParsePipelineFile(absl::string_view text,
 
 absl::StatusOr<PipelineFile> LoadPipelineFile(core::FileSystem& files,
                                               const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text,
-                   files.ReadFile(path, kPipelineFileBytesMax));
-  return ParsePipelineFile(text, path);
+  const auto text = files.ReadFile(path, kPipelineFileBytesMax);
+  if (!text.ok()) {
+    return core::MakeError(core::Reason::INVALID_CONFIG,
+                           absl::StrCat("reading the pipeline file: ",
+                                        text.status().message()),
+                           {{"path", path}});
+  }
+  return ParsePipelineFile(*text, path);
 }
 
 }  // namespace penstock::client

@@ -57,8 +57,9 @@ inline constexpr size_t kPipelineFileBytesMax = size_t{1} << 20;
 absl::StatusOr<PipelineFile> ParsePipelineFile(absl::string_view text,
                                                absl::string_view file);
 
-// Reads and parses the file at `path`. Errors also: NOT_FOUND and others of the
-// file system, RECORD_TOO_LARGE.
+// Reads and parses the file at `path`. Errors: one that cannot be read, or is
+// larger than kPipelineFileBytesMax, is INVALID_CONFIG, too: to whoever named
+// it, it is a wrong file.
 absl::StatusOr<PipelineFile> LoadPipelineFile(core::FileSystem& files,
                                               const std::string& path);
 

@@ -36,6 +36,8 @@ CliExit CliExitOf(const absl::Status& status) {
     case Reason::ROW_REFUSED:
     case Reason::TOO_MANY_BAD_ROWS:
       return CliExit::kNeedsDecision;
+    case Reason::NOT_COMPLETED:
+      return CliExit::kNotCheckpointed;
     default:
       return CliExit::kFailed;
   }

@@ -13,7 +13,7 @@ enum class CliExit {
   kUsage = 2,
   // The controller's store or a sink's state is damaged.
   kStateDamaged = 3,
-  // A worker cannot be reached or started.
+  // A worker cannot be reached or started, or the store stays locked.
   kUnreachable = 4,
   // Another controller took over the pipeline.
   kSuperseded = 5,
@@ -21,6 +21,9 @@ enum class CliExit {
   kNeedsDecision = 6,
   // `verify` found records lost, doubled or out of order.
   kVerifyFailed = 7,
+  // Stopped, but steps were made that could not be checkpointed in time: the
+  // next run goes on from the last checkpoint.
+  kNotCheckpointed = 8,
   kInterrupted = 130,
 };
 

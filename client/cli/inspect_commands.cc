@@ -15,6 +15,7 @@
 #include <absl/strings/str_format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <csignal>
 #include <iostream>
@@ -24,6 +25,9 @@
 
 namespace penstock::client {
 namespace {
+
+// How long a signal waits for the event that is being printed.
+constexpr absl::Duration kLastEventMax = absl::Seconds(2);
 
 CliExit Fail(const absl::Status& status) {
   std::cerr << status.message() << "\n";
@@ -178,8 +182,11 @@ CliExit RunWatch(const WorkerTarget& worker,
   while (!ended.HasBeenNotified()) {
     if (sigtimedwait(&signals, nullptr, &tick) > 0) {
       watch->Cancel();
-      ended.WaitForNotification();
-      return CliExit::kOk;
+      if (ended.WaitForNotificationWithTimeout(kLastEventMax)) {
+        return CliExit::kOk;
+      }
+      // Nobody reads what is printed: the stream cannot be waited for.
+      _exit(static_cast<int>(CliExit::kInterrupted));
     }
   }
   return Fail(outcome);

@@ -166,16 +166,19 @@ absl::Status LocalWorker::Look(absl::Time steady_now) {
   return absl::OkStatus();
 }
 
+void LocalWorker::Kill() {
+  if (pid_ == 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+}
+
 void LocalWorker::Stop() {
   if (pid_ == 0) return;
   kill(pid_, SIGTERM);
   const absl::Time deadline = core::RealClock().SteadyNow() + kStopMax;
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (core::RealClock().SteadyNow() > deadline) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-      break;
-    }
+    if (core::RealClock().SteadyNow() > deadline) return Kill();
     const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
     nanosleep(&pause, nullptr);
   }

@@ -39,6 +39,8 @@ class LocalWorker {
   // code that another start cannot change. Nothing is started after that.
   absl::Status Look(absl::Time steady_now);
   void Stop();
+  // With SIGKILL, at once.
+  void Kill();
 
  private:
   LocalWorker(std::string program, std::string state_dir,

@@ -5,6 +5,7 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
 
+#include <poll.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +13,9 @@
 
 namespace penstock::client {
 namespace {
+
+// How long the last line waits for somebody to read what is before it.
+constexpr absl::Duration kLastWordsMax = absl::Seconds(1);
 
 absl::Duration IntervalOf(ProgressPrinter::Style style) {
   switch (style) {
@@ -56,15 +60,41 @@ std::string Quoted(absl::string_view text) {
   return json;
 }
 
+// "3 (1 not parsed, 0 not encoded, 2 refused by the target; 2 dead letters)".
+std::string TextOf(const BadRecords& bad) {
+  if (bad.total() == 0) return "0";
+  return absl::StrCat(bad.total(), " (", bad.not_parsed, " not parsed, ",
+                      bad.not_encoded, " not encoded, ", bad.refused,
+                      " refused by the target; ", bad.dead_letters,
+                      " dead letters)");
+}
+
+std::string JsonOf(const BadRecords& bad) {
+  return absl::StrFormat(
+      "{\"total\":%d,\"not_parsed\":%d,\"not_encoded\":%d,\"refused\":%d,"
+      "\"dead_letters\":%d}",
+      bad.total(), bad.not_parsed, bad.not_encoded, bad.refused,
+      bad.dead_letters);
+}
+
 std::string JsonOf(const ControllerSnapshot& snapshot, const RunTotals& totals,
                    double rate, double seconds) {
   return absl::StrFormat(
       "\"phase\":\"%s\",\"epoch\":%d,\"seconds\":%.3f,\"records\":%d,"
       "\"bytes\":%d,\"bytes_per_second\":%.0f,\"step\":%d,\"released\":%d,"
-      "\"completed\":%d,\"checkpointed\":%d,\"recoveries\":%d,\"health\":%s",
+      "\"completed\":%d,\"checkpointed\":%d,\"recoveries\":%d,"
+      "\"bad_records\":%s,\"health\":%s",
       PhaseName(snapshot.phase), snapshot.epoch, seconds, totals.records,
       totals.bytes, rate, totals.step, totals.released, totals.completed,
-      totals.checkpointed, totals.recoveries, Quoted(totals.health));
+      totals.checkpointed, totals.recoveries, JsonOf(totals.bad_records),
+      Quoted(totals.health));
+}
+
+// Whether a line can be written now. A pipe that nobody reads would hold up the
+// command, and with it the signals that are to end it.
+bool CanPrint(absl::Duration wait) {
+  pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&out, 1, static_cast<int>(absl::ToInt64Milliseconds(wait))) == 1;
 }
 
 }  // namespace
@@ -80,6 +110,7 @@ RunTotals TotalsOf(const ControllerSnapshot& snapshot) {
     totals.checkpointed =
         std::max(totals.checkpointed, connector.checkpointed_steps);
     totals.recoveries += connector.recoveries;
+    totals.bad_records += connector.bad_records;
     if (!connector.health.empty() && connector.health != "OK") {
       totals.health = connector.health;
     }
@@ -95,7 +126,7 @@ ProgressPrinter::Style ProgressPrinter::StyleOf(const std::string& format) {
 void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
                            absl::Time steady_now) {
   const absl::Duration since = steady_now - last_;
-  if (since < IntervalOf(style_)) return;
+  if (since < IntervalOf(style_) || !CanPrint(absl::ZeroDuration())) return;
   const RunTotals totals = TotalsOf(snapshot);
   rate_ = static_cast<double>(totals.bytes - last_bytes_) /
           absl::ToDoubleSeconds(since);
@@ -124,6 +155,7 @@ void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
 void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
                              int worker_restarts, const std::string& outcome,
                              absl::Time steady_now) {
+  if (!CanPrint(kLastWordsMax)) return;
   const RunTotals totals = TotalsOf(snapshot);
   const double seconds = absl::ToDoubleSeconds(steady_now - started_);
   const double rate =
@@ -135,7 +167,8 @@ void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
     return;
   }
   if (style_ == Style::kLive) std::cout << "\r\033[K";
-  std::cout << outcome << ": " << totals.records << " records, "
+  std::cout << outcome << ": " << totals.records << " records, bad records "
+            << TextOf(totals.bad_records) << ", "
             << Short(static_cast<double>(totals.bytes)) << "B in "
             << absl::StrFormat("%.1f", seconds) << " s (" << Short(rate)
             << "B/s), steps below " << totals.step << ", checkpointed "

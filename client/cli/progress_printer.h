@@ -19,12 +19,14 @@ struct RunTotals {
   core::Step completed = 0;
   core::Step checkpointed = 0;
   uint64_t recoveries = 0;
+  BadRecords bad_records;
   std::string health = "OK";
 };
 RunTotals TotalsOf(const ControllerSnapshot& snapshot);
 
 // Prints a live line that is rewritten (terminal), a line every few seconds
-// (text elsewhere), or one JSON object a second.
+// (text elsewhere), or one JSON object a second. What nobody reads it leaves
+// out.
 // Threads: confined to one thread.
 class ProgressPrinter {
  public:

@@ -43,6 +43,12 @@ class Run {
         executor_("controller", 1),
         store_executor_("store", 1) {}
 
+  // Blocks: until no task of the controller runs that may use what it was
+  // given; until the local worker has ended.
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
   absl::Status Build();
   CliExit Drive();
 
@@ -65,6 +71,15 @@ class Run {
   absl::Status outcome_;  // Set before ended_.
   std::shared_ptr<Controller> controller_;
 };
+
+Run::~Run() {
+  controller_ = nullptr;
+  // No task of it begins any more, and the executor has one thread: behind this
+  // one none runs.
+  core::Notification over;
+  executor_.Schedule([&over] { over.Notify(); });
+  over.WaitForNotification();
+}
 
 absl::Status Run::ConnectWorkers() {
   std::vector<std::string> targets;
@@ -161,7 +176,11 @@ CliExit Run::Drive() {
   // Ends at once when the controller does, not with the tick.
   while (!ended_.WaitForNotificationWithTimeout(kTick)) {
     if (TakeSignal()) {
-      if (stopping) return CliExit::kInterrupted;
+      if (stopping) {
+        // What it does in order takes time.
+        if (local_worker_ != nullptr) local_worker_->Kill();
+        return CliExit::kInterrupted;
+      }
       stopping = true;
       std::cerr << "\nstopping: checkpointing what is done (once more to end "
                    "at once)\n";
@@ -176,14 +195,16 @@ CliExit Run::Drive() {
     }
     printer.Show(controller_->Snapshot(), clock.SteadyNow());
   }
-  const std::string outcome = !outcome_.ok() ? "failed"
-                              : stopping     ? "stopped"
-                                             : "done";
+  const CliExit exit = CliExitOf(outcome_);
+  const bool failed = !outcome_.ok() && exit != CliExit::kNotCheckpointed;
   printer.Finish(controller_->Snapshot(),
                  local_worker_ == nullptr ? 0 : local_worker_->restarts(),
-                 outcome, clock.SteadyNow());
+                 failed     ? "failed"
+                 : stopping ? "stopped"
+                            : "done",
+                 clock.SteadyNow());
   if (!outcome_.ok()) std::cerr << outcome_.message() << "\n";
-  return CliExitOf(outcome_);
+  return exit;
 }
 
 }  // namespace

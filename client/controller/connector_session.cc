@@ -15,6 +15,8 @@ namespace {
 
 // Where an error says "later" and not when.
 constexpr absl::Duration kRetryDelay = absl::Milliseconds(100);
+// What the last look at a connector may delay its end.
+constexpr absl::Duration kLastLookMax = absl::Seconds(1);
 
 absl::string_view ConditionName(core::Condition condition) {
   switch (condition) {
@@ -57,7 +59,8 @@ ConnectorSession::ConnectorSession(const PipelineConnector& configured,
       release_timer_(context.tasks),
       commit_timer_(context.tasks),
       gate_timer_(context.tasks),
-      status_timer_(context.tasks) {
+      status_timer_(context.tasks),
+      made_steps_(journal_.journaled_steps()) {
   progress_.name = configured.name;
 }
 
@@ -103,6 +106,8 @@ ConnectorProgress ConnectorSession::Progress() const {
       std::min(std::max(progress.completed_steps, progress.checkpointed_steps),
                progress.made_steps);
   progress.end_of_input = now_.at_end;
+  progress.bad_records = bad_records_before_;
+  progress.bad_records += bad_records_;
   if (IsOpen() && IsJournalFull()) {
     progress.health =
         "STALLED: the journal is full until a checkpoint is "
@@ -172,17 +177,53 @@ void ConnectorSession::Close(absl::AnyInvocable<void(absl::Status)> done) {
   if (IsOpen() && journal_.base_steps() >= now_.made_steps) {
     progress_.health = std::string(ConditionName(core::Condition::kOk));
   }
+  was_settled_ = IsOpen() && IsSettled();
+  const bool has_counted = !now_.instance.empty();
   EndLife();
   state_ = State::kClosed;
+  close_done_ = std::move(done);
+  if (!has_counted ||
+      context_.options.status_interval <= absl::ZeroDuration()) {
+    return DeleteAtLast();
+  }
+  status_timer_.Set(kLastLookMax, [this] { DeleteAtLast(); });
+  worker_.Get(name(), InThisLife(&ConnectorSession::OnLastStatus));
+}
+
+void ConnectorSession::OnLastStatus(
+    absl::StatusOr<core::ConnectorStatus> status) {
+  if (status.ok()) CountBadRecords(*status);
+  host_.OnProgress(*this);
+  DeleteAtLast();
+}
+
+void ConnectorSession::DeleteAtLast() {
+  if (!close_done_) return;
+  status_timer_.Cancel();
   core::CommandHeader header = Header();
   header.request_id = context_.NewRequestId();
   worker_.Delete(std::move(header),
                  {.deadline = context_.options.disconnect_deadline},
                  context_.tasks.Wrap(
-                     [done = std::move(done)](
+                     [done = std::exchange(close_done_, nullptr)](
                          absl::StatusOr<core::DisconnectReply> reply) mutable {
                        done(reply.status());
                      }));
+}
+
+std::optional<std::string> ConnectorSession::LeftSteps() const {
+  // Level none has no checkpoints.
+  if (was_settled_ || !configured_.level.has_value() ||
+      made_steps_ <= journal_.base_steps()) {
+    return std::nullopt;
+  }
+  std::string text = absl::StrCat(
+      "connector '", name(), "' has steps from ", journal_.base_steps(), " to ",
+      made_steps_ - 1, " that were not checkpointed");
+  if (!progress_.last_error.empty()) {
+    absl::StrAppend(&text, " (last trouble: ", progress_.last_error, ")");
+  }
+  return text;
 }
 
 void ConnectorSession::Abandon() {
@@ -343,6 +384,7 @@ void ConnectorSession::OnResult(
   now_.asked_step.reset();
   now_.was_interrupted = false;
   now_.made_steps = result->step + 1;
+  made_steps_ = now_.made_steps;
   progress_.amount += result->amount;
   if (result->end_of_input) now_.at_end = true;
   if (result->position_complete && !result->resume.IsBarrier()) {
@@ -510,6 +552,14 @@ void ConnectorSession::OnCheckpointCommitted(absl::Status status) {
   if (now_.committed_steps < journal_.base_steps()) SendCommitCheckpoint();
 }
 
+void ConnectorSession::CountBadRecords(const core::ConnectorStatus& status) {
+  if (status.instance != counted_instance_) return;
+  bad_records_ = {.not_parsed = status.parse_errors,
+                  .not_encoded = status.records_skipped,
+                  .refused = status.records_refused,
+                  .dead_letters = status.dead_letters};
+}
+
 void ConnectorSession::LookUpStatus() {
   if (context_.options.status_interval <= absl::ZeroDuration()) return;
   worker_.Get(name(), InThisLife(&ConnectorSession::OnStatus));
@@ -517,6 +567,7 @@ void ConnectorSession::LookUpStatus() {
 
 void ConnectorSession::OnStatus(absl::StatusOr<core::ConnectorStatus> status) {
   if (status.ok() && status->instance == now_.instance) {
+    CountBadRecords(*status);
     progress_.completed_steps = status->completed_steps;
     progress_.health = std::string(ConditionName(status->health.condition));
     if (!status->health.reason.empty()) {

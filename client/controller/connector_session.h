@@ -63,7 +63,8 @@ class ConnectorSession {
   void StopQueueing();
   // Requires: durable.
   void SetUserPaused(bool paused);
-  // Deletes the connector. `done` once the worker answered, with its answer.
+  // Looks a last time, then deletes the connector. `done` once the worker
+  // answered, with its answer.
   void Close(absl::AnyInvocable<void(absl::Status)> done);
   // Ignores everything from now on.
   void Abandon();
@@ -95,6 +96,10 @@ class ConnectorSession {
   // Nothing is outstanding and nothing is left to checkpoint; or, once
   // queueing was stopped, nothing can be checkpointed.
   bool IsSettled() const;
+  // For people: which steps an end leaves that were made and have no
+  // checkpoint, and why; nullopt: none, or none that a checkpoint could have
+  // taken.
+  std::optional<std::string> LeftSteps() const;
 
  private:
   enum class State {
@@ -210,6 +215,9 @@ class ConnectorSession {
   bool IsJournalFull() const;
   void LookUpStatus();
   void OnStatus(absl::StatusOr<core::ConnectorStatus> status);
+  void CountBadRecords(const core::ConnectorStatus& status);
+  void OnLastStatus(absl::StatusOr<core::ConnectorStatus> status);
+  void DeleteAtLast();
 
   const PipelineConnector& configured_;
   core::Control& worker_;
@@ -245,6 +253,15 @@ class ConnectorSession {
   ScopedTimer gate_timer_;
   ScopedTimer status_timer_;
   uint32_t fruitless_recoveries_ = 0;
+  // Last step + 1 that any life made.
+  core::Step made_steps_;
+  // Closed when everything was checkpointed that can be.
+  bool was_settled_ = false;
+  absl::AnyInvocable<void(absl::Status)> close_done_;
+  // What `counted_instance_` counted, and all before it.
+  std::string counted_instance_;
+  BadRecords bad_records_;
+  BadRecords bad_records_before_;
   ConnectorProgress progress_;
 };
 

@@ -141,6 +141,8 @@ void ConnectorSession::OnOpened(absl::StatusOr<core::OpenReply> reply) {
     return OnError(reply.status(), reopen_timer_, [this] { SendOpen(); });
   }
   now_.instance = std::move(reply->instance);
+  counted_instance_ = now_.instance;
+  bad_records_before_ += std::exchange(bad_records_, {});
   now_.level = reply->level;
   now_.replayed_steps = journal_.base_steps();
   if (journal_.rows() > 0 && !IsExactlyOnce()) {
@@ -236,7 +238,9 @@ void ConnectorSession::OnGate(absl::Status status) {
   state_ = State::kRunning;
   host_.OnProgress(*this);
   AdjustGate();
-  queue_timer_.Cancel();
+  // A pause between two Queues ends here; one that was asked and is to be asked
+  // again is not over.
+  if (!now_.queue_outstanding) queue_timer_.Cancel();
   QueueNext();
 }
 

@@ -14,9 +14,12 @@
 #include "core/base/mutex.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -27,7 +30,10 @@ using core::MakeError;
 using core::Reason;
 
 // How long Delete's answers are waited for beyond the deadline given with it.
-constexpr absl::Duration kCloseSlack = absl::Seconds(2);
+// One second of it is for a last look at the connector.
+constexpr absl::Duration kCloseSlack = absl::Seconds(3);
+// Connectors that an error names.
+constexpr size_t kNamedMax = 10;
 
 // Everything behind the handle that the user holds.
 //
@@ -57,7 +63,10 @@ class ControllerCore final
 
   void Start() {
     context_.tasks.SetOwner(weak_from_this());
-    context_.tasks.Post([this] { Lead(); });
+    context_.tasks.Post([this] {
+      started_ = context_.tasks.clock().SteadyNow();
+      Lead();
+    });
   }
   void Stop() {
     context_.tasks.Post([this] { Finish(absl::OkStatus()); });
@@ -98,8 +107,14 @@ class ControllerCore final
   void OnNeedsPerson(ConnectorSession& session, absl::Status status) override;
   void OnFenced(absl::Status status) override;
 
+  struct PauseWish {
+    ConnectorSession* session;
+    bool paused;
+    absl::AnyInvocable<void(absl::Status)> done;
+  };
   void StoreUserPaused(std::string connector, bool paused,
                        absl::AnyInvocable<void(absl::Status)> done);
+  void StoreNextPause();
   void ReadWhoLeads(absl::Status fenced);
 
   // Ending.
@@ -109,6 +124,7 @@ class ControllerCore final
   void Finish(absl::Status status);
   void CloseAll();
   void OnClosed(const absl::Status& status);
+  absl::Status CheckNothingIsLeft() const;
   void End(absl::Status status);
   void SetPhase(ControllerPhase phase);
 
@@ -124,11 +140,15 @@ class ControllerCore final
   ScopedTimer stop_timer_;
 
   ControllerPhase phase_ = ControllerPhase::kStarting;
+  absl::Time started_;
   // In the order of the options; fixed once made.
   std::vector<std::unique_ptr<ConnectorSession>> sessions_;
   std::map<const ConnectorSession*, size_t> index_of_;
   bool advance_posted_ = false;
   bool asking_who_leads_ = false;
+  // The first is being stored. Bound: what callers have outstanding.
+  std::deque<PauseWish> pauses_;
+  bool storing_pause_ = false;
   bool closing_ = false;
   size_t to_close_ = 0;
   // What on_end will be told.
@@ -183,6 +203,14 @@ void ControllerCore::OnLeading(absl::StatusOr<StoredPipeline> pipeline) {
     if (!core::HasReason(pipeline.status(), Reason::UNAVAILABLE) &&
         !core::HasReason(pipeline.status(), Reason::STORAGE_FULL)) {
       return End(pipeline.status());
+    }
+    const core::Clock& clock = context_.tasks.clock();
+    if (clock.SteadyNow() - started_ >= context_.options.lead_deadline) {
+      return End(core::WithContext(
+          pipeline.status(),
+          absl::StrCat("while taking the next epoch of pipeline '",
+                       context_.options.pipeline, "' for ",
+                       absl::FormatDuration(context_.options.lead_deadline))));
     }
     LOG(WARNING) << "taking the next epoch again: "
                  << core::ErrorText(pipeline.status());
@@ -309,18 +337,30 @@ void ControllerCore::StoreUserPaused(
   }
   for (const auto& session : sessions_) {
     if (session->name() != connector) continue;
-    StoreTransaction transaction;
-    transaction.user_paused.push_back({connector, paused});
-    return committer_.Commit(
-        std::move(transaction),
-        [session = session.get(), paused, done = std::move(done)]() mutable {
-          session->SetUserPaused(paused);
-          done(absl::OkStatus());
-        });
+    pauses_.push_back({session.get(), paused, std::move(done)});
+    return StoreNextPause();
   }
   done(MakeError(Reason::NO_SUCH_CONNECTOR,
                  absl::StrCat("pausing: the pipeline has no connector '",
                               connector, "'")));
+}
+
+// One after the other: one that is committed again would come behind a later
+// one, and be the last word.
+void ControllerCore::StoreNextPause() {
+  if (storing_pause_ || pauses_.empty()) return;
+  storing_pause_ = true;
+  StoreTransaction transaction;
+  transaction.user_paused.push_back(
+      {pauses_.front().session->name(), pauses_.front().paused});
+  committer_.Commit(std::move(transaction), [this] {
+    storing_pause_ = false;
+    PauseWish wish = std::move(pauses_.front());
+    pauses_.pop_front();
+    wish.session->SetUserPaused(wish.paused);
+    wish.done(absl::OkStatus());
+    if (!context_.tasks.closed()) StoreNextPause();
+  });
 }
 
 // ------------------------------------------------------------------ ending
@@ -399,8 +439,29 @@ void ControllerCore::OnClosed(const absl::Status& status) {
   if (--to_close_ == 0 && !asking_who_leads_) End(final_status_);
 }
 
+absl::Status ControllerCore::CheckNothingIsLeft() const {
+  std::vector<std::string> left;
+  for (const auto& session : sessions_) {
+    std::optional<std::string> steps = session->LeftSteps();
+    if (steps.has_value()) left.push_back(*std::move(steps));
+  }
+  if (left.empty()) return absl::OkStatus();
+  const size_t count = left.size();
+  left.resize(std::min(count, kNamedMax));
+  return MakeError(
+      Reason::NOT_COMPLETED,
+      absl::StrCat("stopping pipeline '", context_.options.pipeline,
+                   "': ", absl::StrJoin(left, "; "),
+                   count > left.size()
+                       ? absl::StrCat("; and ", count - left.size(), " more")
+                       : "",
+                   "; nothing is lost: run it again, and it goes on from the "
+                   "last checkpoint"));
+}
+
 void ControllerCore::End(absl::Status status) {
   if (phase_ == ControllerPhase::kEnded) return;
+  if (status.ok()) status = CheckNothingIsLeft();
   for (const auto& session : sessions_) {
     session->Abandon();
     OnProgress(*session);

@@ -58,6 +58,8 @@ struct ControllerOptions {
   absl::Duration disconnect_deadline = absl::Seconds(5);
   // After Stop or an error the last checkpoints are waited for no longer.
   absl::Duration stop_deadline = absl::Seconds(30);
+  // How long the next epoch is tried for, while the store is locked or full.
+  absl::Duration lead_deadline = absl::Minutes(1);
   // How often completion and health are looked up for Snapshot; zero: never.
   absl::Duration status_interval = absl::Seconds(1);
   // Step numbers reserved at once.
@@ -86,6 +88,25 @@ struct ControllerOptions {
 
 enum class ControllerPhase { kStarting, kRunning, kFinishing, kEnded };
 
+// Records that were left out because they were bad.
+struct BadRecords {
+  // By the parser, the encoder, the target.
+  uint64_t not_parsed = 0;
+  uint64_t not_encoded = 0;
+  uint64_t refused = 0;
+  // Of the last two: kept as dead letters.
+  uint64_t dead_letters = 0;
+
+  uint64_t total() const { return not_parsed + not_encoded + refused; }
+  BadRecords& operator+=(const BadRecords& other) {
+    not_parsed += other.not_parsed;
+    not_encoded += other.not_encoded;
+    refused += other.refused;
+    dead_letters += other.dead_letters;
+    return *this;
+  }
+};
+
 struct ConnectorProgress {
   std::string name;
   std::string state;
@@ -99,6 +120,9 @@ struct ConnectorProgress {
   core::Step checkpointed_steps = 0;
   // Of the results received by this controller.
   core::BufferSize amount;
+  // As the worker counted them; those that are read again after a recovery
+  // count again, and what a life that died had counted last is missing.
+  BadRecords bad_records;
   uint64_t recoveries = 0;
   uint64_t replayed_steps = 0;
   bool end_of_input = false;
@@ -146,10 +170,12 @@ enum class FaultPoint {
 class Controller {
  public:
   // `executor`, `workers` and `store` outlive it and its running task.
-  // `on_end`, on the strand: OK after Stop or at the end of input; STALE_EPOCH
-  // when another controller leads; REPLAY_MISMATCH, POSITION_EXPIRED,
-  // PROGRESS_* and other errors a person must decide on. It may destroy the
-  // controller.
+  // `on_end`, on the strand: OK after Stop or at the end of input;
+  // NOT_COMPLETED after a Stop that left steps without a checkpoint, naming the
+  // connectors; STALE_EPOCH when another controller leads; UNAVAILABLE or
+  // STORAGE_FULL when the store let no epoch be taken; REPLAY_MISMATCH,
+  // POSITION_EXPIRED, PROGRESS_* and other errors a person must decide on. It
+  // may destroy the controller.
   static std::shared_ptr<Controller> Create(
       ControllerOptions options, core::Executor& executor, StateStore& store,
       std::vector<core::Control*> workers,
@@ -157,8 +183,8 @@ class Controller {
   virtual ~Controller() = default;
 
   virtual void Start() = 0;
-  // Checkpoints, disconnects, ends with OK: at the latest a little after
-  // stop_deadline, even if not everything could be checkpointed; what is
+  // Checkpoints, disconnects, ends: at the latest a little after stop_deadline,
+  // even if not everything could be checkpointed (NOT_COMPLETED); what is
   // journaled is replayed by the next run.
   virtual void Stop() = 0;
   // The user's pause: made durable, then Pause or Extend is sent. It outlives

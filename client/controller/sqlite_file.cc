@@ -1,5 +1,6 @@
 #include "client/controller/sqlite_file.h"
 
+#include "client/controller/sqlite_lock_holder.h"
 #include "client/controller/sqlite_rows.h"
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
@@ -44,7 +45,7 @@ absl::Status Damaged(const std::string& path, absl::string_view what) {
 absl::Status Explain(const std::string& path, const absl::Status& status) {
   if (!core::HasReason(status, Reason::STATE_DAMAGED) &&
       !core::HasReason(status, Reason::INTERNAL)) {
-    return status;
+    return NameLockHolder(path, status);
   }
   return Damaged(path, status.message());
 }

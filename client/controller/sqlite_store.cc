@@ -4,6 +4,7 @@
 #include "client/controller/serial_store.h"
 #include "client/controller/sqlite_database.h"
 #include "client/controller/sqlite_file.h"
+#include "client/controller/sqlite_lock_holder.h"
 #include "client/controller/sqlite_rows.h"
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
@@ -68,7 +69,8 @@ absl::Status SqliteBackend::Connected() {
 
 absl::Status SqliteBackend::BeginTransaction() {
   RETURN_IF_ERROR(Connected());
-  RETURN_IF_ERROR(database_->Execute("BEGIN IMMEDIATE"));
+  const absl::Status begun = database_->Execute("BEGIN IMMEDIATE");
+  if (!begun.ok()) return NameLockHolder(path_, begun);
   // What is written into a file without a name is lost with the process.
   const std::string log = absl::StrCat(path_, "-wal");
   if (!database_->HasMoved() && core::PosixFileSystem().Stat(log).ok()) {

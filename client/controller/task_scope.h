@@ -56,6 +56,7 @@ class TaskScope {
 
   void Post(Task task) { Wrap(std::move(task))(); }
 
+  const core::Clock& clock() const { return state_->strand.executor().clock(); }
   bool closed() const { return state_->closed.load(std::memory_order_relaxed); }
   void Close() {
     state_->closed.store(true, std::memory_order_relaxed);

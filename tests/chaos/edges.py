@@ -430,6 +430,61 @@ def no_final_newline(programs, directory, _rng):
     require(event["records"] == 2, f"two records came later: {event}")
 
 
+@trial
+def second_signal(programs, directory, _rng):
+    """It ends at once, whatever the worker still has in hand."""
+    source = write(os.path.join(directory, "in"),
+                   (record(i, f"k{i % 97}") for i in range(400_000)))
+    site = Site(programs, directory, source)
+    with open(site.errors, "wb") as errors:
+        site.process = programs.start_run(site.pipeline, errors=errors)
+    site.wait_for(1_000_000)
+    worker = harness.child_of(site.process)
+    os.kill(worker, signal.SIGSTOP)  # It cannot end in order.
+    site.process.send_signal(signal.SIGTERM)
+
+    def has_begun_to_stop():
+        with open(site.errors, "rb") as errors:
+            return b"stopping:" in errors.read()
+
+    harness.wait_until("the first signal's answer", has_begun_to_stop,
+                       alive=[site.process])
+    started = time.monotonic()
+    site.process.send_signal(signal.SIGTERM)
+    harness.wait_for_end(site.process, 130)
+    took = time.monotonic() - started
+    require(took < 5, f"it took {took:.0f} s")
+    site.finish()
+
+
+@trial
+def output_that_nobody_reads(programs, directory, _rng):
+    """A full pipe behind stdout holds up neither the pipeline nor its end."""
+    source = write(os.path.join(directory, "in"),
+                   (record(i, f"k{i % 97}") for i in range(50_000)))
+    site = Site(programs, directory, source)
+    worker = programs.start_worker(site.socket, os.path.join(directory, "w"))
+    harness.wait_until("a worker", lambda: os.path.exists(site.socket))
+    reader, writer = os.pipe()
+    try:
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+        site.process = programs.start_run(site.pipeline, output=writer)
+        harness.wait_for_end(site.process, 0)
+        watch = programs.start_watch(f"unix:{site.socket}", writer)
+        time.sleep(1)  # Until it prints, which nothing shows.
+        watch.send_signal(signal.SIGTERM)
+        harness.wait_for_end(watch, 0, 130, timeout=30)
+    finally:
+        os.close(reader)
+        os.close(writer)
+    harness.kill(worker)
+    site.finish()
+
+
 # --- Size --------------------------------------------------------------------
 
 @trial
@@ -517,6 +572,8 @@ def too_long_skipped(programs, directory, _rng):
         harness.wait_for_end(watch, 0)
     site.check_settled(event)
     require(event["records"] == 2 * TOO_LONG_AT - 1, f"{event}")
+    require(event["bad_records"]["total"] == 1 ==
+            event["bad_records"]["not_parsed"], f"{event}")
     (report,) = told("parse_errors")
     (sample,) = report["samples"]
     require(sample["input"] == source and

@@ -256,9 +256,10 @@ class Programs:
         self._log = log
         self._started = []
 
-    def _start(self, arguments, stdin=subprocess.DEVNULL, **options):
+    def _start(self, arguments, stdin=subprocess.DEVNULL, stderr=None,
+               **options):
         process = subprocess.Popen(
-            arguments, stdin=stdin, stderr=self._log,
+            arguments, stdin=stdin, stderr=stderr or self._log,
             preexec_fn=_die_with_parent, **options)
         self._started.append(process)
         return process
@@ -271,10 +272,10 @@ class Programs:
              "--state-dir", state, "--log-level", "warning", *more],
             stdout=self._log)
 
-    def start_run(self, pipeline, *more, output=None):
+    def start_run(self, pipeline, *more, output=None, errors=None):
         return self._start(
             [self.penstock, "run", pipeline, "--output", "json", *more],
-            stdout=output or self._log)
+            stdout=output or self._log, stderr=errors)
 
     def start_watch(self, target, output, *more):
         return self._start([self.penstock, "watch", "--worker", target, *more],

@@ -6,7 +6,8 @@ STORAGE_FULL, which is tried again: the connector is DEGRADED and says when, the
 source is held back, memory stays where it is. Once there is room, everything
 arrives, exactly once or at least once, and a run after that finds nothing to do.
 In a second scene worker and controller are killed while the disk is full; in a
-third one, commands are given meanwhile, and obeyed as ever.
+third one, commands are given meanwhile, and obeyed as ever; in a fourth one the
+run is told to stop: it ends, and says what was not checkpointed.
 
 Mounting takes root: without it this is skipped, with exit code 77.
 
@@ -17,6 +18,7 @@ import collections
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -296,6 +298,33 @@ def commanded_while_full(scene, _disk, source, _rng):
             "not committed")
 
 
+NOT_CHECKPOINTED = 8  # Exit code of `penstock run`.
+
+
+def stopped_while_full(scene, disk, source, _rng):
+    """SIGTERM to the run ends it in time and says which steps are left."""
+    scene.start_worker()
+    harness.wait_until("a worker", lambda: os.path.exists(scene.socket))
+    told = scene.pipeline + ".errors"
+    with open(told, "wb") as errors:
+        scene.run = scene.programs.start_run(scene.pipeline, errors=errors)
+    scene.wait_for_stall()
+    started = time.monotonic()
+    scene.run.send_signal(signal.SIGTERM)
+    harness.wait_for_end(scene.run, NOT_CHECKPOINTED)
+    took = time.monotonic() - started
+    with open(told, encoding="utf-8") as errors:
+        said = errors.read()
+    for words in ("connector 'orders' has steps from ",
+                  "that were not checkpointed", "run it again"):
+        if words not in said:
+            raise harness.Failure(f"'{words}' is not in: {said}")
+    disk.enlarge()
+    scene.run = scene.programs.start_run(scene.pipeline)
+    scene.finish(source, killed=False)
+    return f"stopped while full in {took:.0f} s"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
@@ -309,7 +338,7 @@ def main():
         site = os.path.join(directory, "s")
         for level, scenes in (
                 ("exactly_once", (stalled, killed_while_full,
-                                  commanded_while_full)),
+                                  commanded_while_full, stopped_while_full)),
                 ("at_least_once", (stalled, killed_while_full))):
             for play in scenes:
                 harness.fresh(site)

@@ -391,7 +391,8 @@ TEST(LoadPipelineFileTest, ReadsTheFile) {
 TEST(LoadPipelineFileTest, FileThatIsNotThere) {
   core::FakeFileSystem files;
   EXPECT_THAT(LoadPipelineFile(files, "/nowhere.yaml"),
-              HasReason(Reason::NOT_FOUND));
+              HasReason(Reason::INVALID_CONFIG))
+      << "as what is wrong inside of it: exit code 2";
 }
 
 }  // namespace

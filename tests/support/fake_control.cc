@@ -360,6 +360,7 @@ void FakeControl::Get(std::string connector, Reply<ConnectorStatus> reply) {
         status.made_steps = life.made_steps;
         status.completed_steps = life.completed_steps;
         status.checkpointed_steps = life.checkpointed_steps;
+        status.parse_errors = outside_.connectors.at(life.name).bad_records;
         answer(std::move(status));
       });
 }

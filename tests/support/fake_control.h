@@ -42,6 +42,8 @@ struct FakeOutside {
     std::string spec;
     // Released steps wait while it is held.
     bool held = false;
+    // What a status counts as not parsed.
+    uint64_t bad_records = 0;
   };
   struct Fenced {
     uint64_t epoch = 0;

@@ -12,7 +12,9 @@ using core::HasReason;
 using core::IsOk;
 using core::MakeError;
 using core::Reason;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class ControllerEndTest : public ControllerTest {};
@@ -45,7 +47,9 @@ TEST_F(ControllerEndTest, StopEndsInTimeThoughASinkIsDead) {
   ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 4; }));
   controller_->Stop();
   ASSERT_TRUE(RunToEnd(options_.stop_deadline + absl::Seconds(10)));
-  EXPECT_THAT(*end_, IsOk());
+  EXPECT_THAT(*end_, HasReason(Reason::NOT_COMPLETED));
+  EXPECT_THAT(end_->message(),
+              HasSubstr("connector 'c' has steps from 0 to 3 that were not"));
   EXPECT_THAT(Stored().journal, SizeIs(4));
   Outside().held = false;
   Outside().ends = true;
@@ -61,7 +65,92 @@ TEST_F(ControllerEndTest, StopEndsInTimeThoughTheWorkerIsAway) {
   worker_.SetAway(true);
   controller_->Stop();
   ASSERT_TRUE(RunToEnd(absl::Minutes(1)));
+  EXPECT_THAT(*end_, HasReason(Reason::NOT_COMPLETED));
+}
+
+TEST_F(ControllerEndTest, StopWhileAConnectorIsReopenedSaysWhatIsLeft) {
+  AddConnector(35).held = true;
+  AddConnector(20, "d").ends = false;
+  Outside().ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 4; }));
+  worker_.AimAt("c");
+  worker_.FailNext(ControlVerb::kOpen, 1000,
+                   MakeError(Reason::STORAGE_FULL, "no room"));
+  worker_.Fail("c");
+  ASSERT_TRUE(RunUntil([&] { return Progress().recoveries == 3; }));
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd(absl::Minutes(1)));
+  ASSERT_THAT(*end_, HasReason(Reason::NOT_COMPLETED));
+  EXPECT_THAT(end_->message(), HasSubstr("connector 'c'"));
+  EXPECT_THAT(end_->message(), HasSubstr("no room"));
+  EXPECT_THAT(end_->message(), Not(HasSubstr("connector 'd'")))
+      << "its steps were checkpointed";
+}
+
+TEST_F(ControllerEndTest, StopWithStepsThatNoCheckpointCanTakeIsOk) {
+  options_.checkpoint_interval = absl::ZeroDuration();
+  AddConnector(35).ends = false;
+  Outside().positions_complete = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 4; }));
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd());
   EXPECT_THAT(*end_, IsOk());
+}
+
+TEST_F(ControllerEndTest, BelowExactlyOnceWhatIsReadAgainIsNamed) {
+  AddConnector(35).level = core::FtModel::kAtLeastOnce;
+  options_.checkpoint_interval = absl::ZeroDuration();
+  Outside().ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().made_steps == 4; }));
+  worker_.SetAway(true);
+  controller_->Stop();
+  ASSERT_TRUE(RunToEnd(absl::Minutes(1)));
+  EXPECT_THAT(*end_, HasReason(Reason::NOT_COMPLETED));
+}
+
+TEST_F(ControllerEndTest, TheLastLookCountsEveryBadRecord) {
+  options_.status_interval = absl::Hours(1);
+  AddConnector(10);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) == 1; }));
+  Outside().bad_records = 3;
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(Progress().bad_records.not_parsed, 3u);
+  EXPECT_EQ(Progress().bad_records.total(), 3u);
+}
+
+TEST_F(ControllerEndTest, BadRecordsOfEveryLifeAreCounted) {
+  AddConnector(35).ends = false;
+  Outside().bad_records = 3;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().bad_records.total() == 3; }));
+  worker_.Fail("c");
+  ASSERT_TRUE(RunUntil([&] { return Progress().recoveries == 1; }));
+  ASSERT_TRUE(RunUntil([&] { return Progress().bad_records.total() == 6; }));
+}
+
+TEST_F(ControllerEndTest, ALastLookThatIsNotAnsweredDelaysNoEnd) {
+  AddConnector(10);
+  worker_.LoseReplies(ControlVerb::kGet, 1000);
+  worker_.SetLostAnswerDelay(absl::Minutes(1));
+  Start();
+  ASSERT_TRUE(RunToEnd(absl::Seconds(10)));
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_EQ(worker_.InstanceOf("c"), nullptr);
+}
+
+TEST_F(ControllerEndTest, AStoreThatStaysLockedEndsTheStartWithItsError) {
+  AddConnector(10);
+  Start();
+  store_->FailNext(1'000'000, MakeError(Reason::UNAVAILABLE, "locked by 17"));
+  ASSERT_TRUE(RunToEnd(options_.lead_deadline + absl::Seconds(5)));
+  EXPECT_THAT(*end_, HasReason(Reason::UNAVAILABLE));
+  EXPECT_THAT(end_->message(), HasSubstr("locked by 17"));
 }
 
 TEST_F(ControllerEndTest, StopWaitsForTheJournalWithoutSpinning) {

@@ -366,6 +366,24 @@ TEST_F(ControllerLoopTest, AUsersPauseIsDurableAndHoldsAfterARestart) {
   EXPECT_THAT(paused, HasReason(Reason::NO_SUCH_CONNECTOR));
 }
 
+// The first one, committed again, once was the last word.
+TEST_F(ControllerLoopTest, TheLastOfTwoWishesToPauseHolds) {
+  AddConnector(30).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 30; }));
+  store_->FailNext(1, MakeError(Reason::UNAVAILABLE, "locked"));
+  std::vector<bool> answered;
+  controller_->SetUserPaused("c", true,
+                             [&](absl::Status) { answered.push_back(true); });
+  controller_->SetUserPaused("c", false,
+                             [&](absl::Status) { answered.push_back(false); });
+  ASSERT_TRUE(RunUntil([&] { return answered.size() == 2; }));
+  EXPECT_THAT(answered, ElementsAre(true, false));
+  EXPECT_FALSE(Stored().user_paused);
+  AddRecords(10);
+  ASSERT_TRUE(RunUntil([&] { return Outside().rows.size() == 40; }));
+}
+
 TEST_F(ControllerLoopTest, RequestIdsAreNeverUsedTwice) {
   AddConnector(50, "a");
   AddConnector(50, "b");
@@ -381,6 +399,27 @@ TEST_F(ControllerLoopTest, RequestIdsAreNeverUsedTwice) {
   // Delete, Open, Extend and the last Delete, of two connectors, twice.
   EXPECT_THAT(ids, SizeIs(16));
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 16u);
+}
+
+// The answer to Pause once cancelled the time at which that Queue is asked
+// again.
+TEST_F(ControllerLoopTest, APauseLosesNoQueueThatIsToBeAskedAgain) {
+  AddConnector(95);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) == 3; }));
+  worker_.LoseRequests(ControlVerb::kQueue, 6);
+  worker_.SetLostAnswerDelay(absl::Milliseconds(1));
+  // The waits grow: the answers to Pause and Extend fall into one of them.
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) >= 8; }));
+  RunFor(absl::Milliseconds(10));
+  controller_->SetUserPaused("c", true, [](absl::Status) {});
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kPause) == 1; }));
+  controller_->SetUserPaused("c", false, [](absl::Status) {});
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ TEST_F(ControllerSpecTest, AStopMidwayLeavesTheChangeToTheNextRun) {
   ASSERT_TRUE(RunUntil([&] { return Progress().replayed_steps == 3; }));
   controller_->Stop();
   ASSERT_TRUE(RunToEnd());
-  EXPECT_THAT(*end_, IsOk());
+  EXPECT_THAT(*end_, core::HasReason(core::Reason::NOT_COMPLETED));
   Outside().ends = true;
   AddRecords(10);
   Start();

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +31,9 @@ using core::HasReason;
 using core::IsOk;
 using core::IsOkAndHolds;
 using core::Reason;
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -229,6 +232,36 @@ TEST_F(SqliteStoreTest, AnotherProcessesLockIsUnavailable) {
               HasReason(Reason::UNAVAILABLE));
   ASSERT_OK(other->Execute("ROLLBACK"));
   ASSERT_OK(Commit(executor_, *store, epoch_, JournalOf(1)));
+}
+
+// Whoever comes after a controller that was stopped in the middle of a
+// transaction is told whom to wake or to end.
+TEST_F(SqliteStoreTest, AStoppedProcessThatKeepsTheLockIsNamed) {
+  MakeWithC(Create());
+  const pid_t child = fork();
+  if (child == 0) {
+    auto database = SqliteDatabase::Open(path_, {});
+    if (!database.ok() || !(*database)->Execute("BEGIN IMMEDIATE").ok()) {
+      _exit(2);
+    }
+    raise(SIGSTOP);
+    if (!(*database)->Execute("COMMIT").ok()) _exit(3);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  const auto next = Make(Create());
+  const absl::Status locked = Lead(executor_, *next).status();
+  EXPECT_THAT(locked, HasReason(Reason::UNAVAILABLE));
+  EXPECT_THAT(std::string(locked.message()),
+              AllOf(HasSubstr(absl::StrCat("process ", child, " (")),
+                    HasSubstr("is stopped"),
+                    HasSubstr(absl::StrCat("kill -CONT ", child))));
+  ASSERT_EQ(kill(child, SIGCONT), 0);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(Lead(executor_, *next), IsOk());
 }
 
 TEST_F(SqliteStoreTest, DestructionAnswersWhatHasNotBegun) {
