@@ -54,6 +54,7 @@ ConnectorSession::ConnectorSession(const PipelineConnector& configured,
                std::move(stored.journal)),
       numbers_(stored.reserved_steps, context.options.step_block),
       backoff_(context.random),
+      reopen_backoff_(context.random),
       reopen_timer_(context.tasks),
       queue_timer_(context.tasks),
       release_timer_(context.tasks),
@@ -509,6 +510,7 @@ bool ConnectorSession::OnFlushed(const CheckpointPlan& plan) {
     return false;
   }
   now_.flushed_steps = plan.steps;
+  reopen_backoff_.Reset();
   host_.OnProgress(*this);
   return true;
 }
@@ -518,6 +520,7 @@ void ConnectorSession::OnCheckpointStored(const CheckpointPlan& plan) {
   const bool spec_changed = plan.spec_bytes != spec_bytes_;
   spec_bytes_ = plan.spec_bytes;
   journal_.Trim({.steps = plan.steps, .position = plan.position});
+  reopen_backoff_.Reset();
   host_.OnProgress(*this);
   if (state_ == State::kWaiting) return ReopenIfReady();
   if (!IsOpen()) return;

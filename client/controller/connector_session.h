@@ -246,6 +246,9 @@ class ConnectorSession {
   absl::AnyInvocable<void(bool)> prepare_done_;
 
   Backoff backoff_;
+  // Back to its start only when a checkpoint was stored: a connector that opens
+  // and replays well and then fails, again and again, is no better for it.
+  Backoff reopen_backoff_;
   ScopedTimer reopen_timer_;
   ScopedTimer queue_timer_;
   ScopedTimer release_timer_;

@@ -55,7 +55,7 @@ void ConnectorSession::Recover(const absl::Status& why) {
     return Fail(why);
   }
   EndLife();
-  WaitToReopen(backoff_.Next());
+  WaitToReopen(reopen_backoff_.Next());
 }
 
 void ConnectorSession::WaitToReopen(absl::Duration delay) {

@@ -42,10 +42,14 @@ absl::Status ErrorOf(sqlite3* database, int code) {
   const int extended = sqlite3_extended_errcode(database);
   if ((extended & 0xff) == (code & 0xff)) code = extended;
   const char* const path = sqlite3_db_filename(database, "main");
+  const bool cannot_open = (code & 0xff) == SQLITE_CANTOPEN;
   return core::MakeError(
       ReasonOf(code),
       absl::StrCat("using the store ", path == nullptr ? "" : path, ": ",
-                   sqlite3_errmsg(database), " (SQLite error ", code, ")"),
+                   sqlite3_errmsg(database), " (SQLite error ", code, ")",
+                   cannot_open ? "; its directory must exist, and this user "
+                                 "must be allowed to make files there"
+                               : ""),
       {{"sqlite", absl::StrCat(code)}});
 }
 

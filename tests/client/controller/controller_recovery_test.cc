@@ -450,5 +450,19 @@ TEST_F(ControllerRecoveryTest, JournaledStepsAreNotReplayedAtALowerLevel) {
   EXPECT_THAT(*end_, HasReason(Reason::LEVEL_REFUSED));
 }
 
+// Each life makes a step, but nothing is ever committed.
+TEST_F(ControllerRecoveryTest, LivesThatLeadNowhereBeginEverMoreSeldom) {
+  AddConnector(100'000).held = true;
+  hook_ = [&](FaultPoint point, const std::string& name) {
+    if (point == FaultPoint::kAfterJournal) worker_.Fail(name);
+  };
+  Start();
+  RunFor(absl::Minutes(2));
+  const size_t before = worker_.CountOf(ControlVerb::kOpen);
+  RunFor(absl::Minutes(1));
+  EXPECT_LE(worker_.CountOf(ControlVerb::kOpen) - before, 60u);
+  EXPECT_GE(worker_.CountOf(ControlVerb::kOpen) - before, 25u);
+}
+
 }  // namespace
 }  // namespace penstock::client
