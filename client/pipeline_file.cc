@@ -220,10 +220,10 @@ absl::StatusOr<PipelineFile> LoadPipelineFile(core::FileSystem& files,
                                               const std::string& path) {
   const auto text = files.ReadFile(path, kPipelineFileBytesMax);
   if (!text.ok()) {
-    return core::MakeError(core::Reason::INVALID_CONFIG,
-                           absl::StrCat("reading the pipeline file: ",
-                                        text.status().message()),
-                           {{"path", path}});
+    return core::MakeError(
+        core::Reason::INVALID_CONFIG,
+        absl::StrCat("reading the pipeline file: ", text.status().message()),
+        {{"path", path}});
   }
   return ParsePipelineFile(*text, path);
 }

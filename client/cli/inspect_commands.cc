@@ -29,8 +29,13 @@ namespace {
 // How long a signal waits for the event that is being printed.
 constexpr absl::Duration kLastEventMax = absl::Seconds(2);
 
-CliExit Fail(const absl::Status& status) {
-  std::cerr << status.message() << "\n";
+CliExit Fail(const absl::Status& status, const WorkerTarget& worker) {
+  std::cerr << "asking the worker at " << worker.target << ": "
+            << status.message();
+  if (CliExitOf(status) == CliExit::kUnreachable) {
+    std::cerr << "; is it running there?";
+  }
+  std::cerr << "\n";
   return CliExitOf(status);
 }
 
@@ -125,18 +130,18 @@ CliExit RunValidate(const std::string& pipeline_file) {
 CliExit RunConnectors(const WorkerTarget& worker, const std::string& name,
                       const std::string& format) {
   auto client = Connect(worker);
-  if (!client.ok()) return Fail(client.status());
+  if (!client.ok()) return Fail(client.status(), worker);
   core::Control& control = (*client)->control();
   std::vector<core::ConnectorStatus> statuses;
   if (name.empty()) {
     auto listed = Await<std::vector<core::ConnectorStatus>>(
         [&](auto reply) { control.List(std::move(reply)); });
-    if (!listed.ok()) return Fail(listed.status());
+    if (!listed.ok()) return Fail(listed.status(), worker);
     statuses = *std::move(listed);
   } else {
     auto status = Await<core::ConnectorStatus>(
         [&](auto reply) { control.Get(name, std::move(reply)); });
-    if (!status.ok()) return Fail(status.status());
+    if (!status.ok()) return Fail(status.status(), worker);
     statuses.push_back(*std::move(status));
   }
   if (format == "json" || !name.empty()) {
@@ -159,7 +164,7 @@ CliExit RunWatch(const WorkerTarget& worker,
     return CliExit::kUsage;
   }
   auto client = Connect(worker);
-  if (!client.ok()) return Fail(client.status());
+  if (!client.ok()) return Fail(client.status(), worker);
   core::Notification ended;
   absl::Status outcome;
   uint64_t events = 0;
@@ -189,7 +194,7 @@ CliExit RunWatch(const WorkerTarget& worker,
       _exit(static_cast<int>(CliExit::kInterrupted));
     }
   }
-  return Fail(outcome);
+  return Fail(outcome, worker);
 }
 
 }  // namespace penstock::client

@@ -38,6 +38,9 @@ Reason ReasonOf(int code) {
   }
 }
 
+// A database that could not be opened has no name.
+bool HasText(const char* path) { return path != nullptr && *path != '\0'; }
+
 absl::Status ErrorOf(sqlite3* database, int code) {
   const int extended = sqlite3_extended_errcode(database);
   if ((extended & 0xff) == (code & 0xff)) code = extended;
@@ -45,8 +48,9 @@ absl::Status ErrorOf(sqlite3* database, int code) {
   const bool cannot_open = (code & 0xff) == SQLITE_CANTOPEN;
   return core::MakeError(
       ReasonOf(code),
-      absl::StrCat("using the store ", path == nullptr ? "" : path, ": ",
-                   sqlite3_errmsg(database), " (SQLite error ", code, ")",
+      absl::StrCat("using the store", HasText(path) ? " " : "",
+                   HasText(path) ? path : "", ": ", sqlite3_errmsg(database),
+                   " (SQLite error ", code, ")",
                    cannot_open ? "; its directory must exist, and this user "
                                  "must be allowed to make files there"
                                : ""),
