@@ -11,6 +11,8 @@
 
 #include <grpcpp/channel.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -114,6 +116,14 @@ class GrpcControl::Impl {
                 Reply<std::vector<core::ConnectorStatus>> reply);
 
   const CallDeadlines& deadlines() const { return deadlines_; }
+  // What `bytes` in fragments may take. More than the longest whole is refused
+  // where it arrives, however long it claims to be.
+  absl::Duration TransferTime(uint64_t bytes) const {
+    return absl::Seconds(
+        static_cast<double>(
+            std::min(bytes, wire::FragmentAssembler::kWholeBytesMax)) /
+        static_cast<double>(deadlines_.slowest_bytes_per_second));
+  }
   const std::shared_ptr<CallGroup>& group() const { return group_; }
   v1::ControlService::Stub& control() { return *control_; }
   v1::ConnectorService::Stub& connectors() { return *connectors_; }
@@ -151,7 +161,8 @@ void GrpcControl::Impl::FinishOpen(
       .part = v1::STEP_PART_BASE_POSITION,
       .announced = *decoded->base_position};
   internal::ReadPart(
-      group_, *control_, deadlines_.open, part,
+      group_, *control_, deadlines_.open + TransferTime(part.announced.length),
+      part,
       [this, opened = std::move(decoded->reply),
        reply = std::move(reply)](absl::StatusOr<std::string> json) mutable {
         if (!json.ok()) {
@@ -171,10 +182,14 @@ void GrpcControl::Open(core::OpenRequest request,
   const std::string connector = start->spec().name();
   v1::OpenConnectorRequest first;
   *first.mutable_start() = *std::move(start);
+  const absl::Duration deadline =
+      impl_->deadlines().open +
+      impl_->TransferTime(
+          request.position.has_value() ? request.position->size() : 0);
   using Call =
       internal::Upload<v1::OpenConnectorRequest, v1::OpenConnectorResponse>;
   Call::Start(
-      impl_->group(), impl_->deadlines().open,
+      impl_->group(), deadline,
       [this](auto* context, auto* response, auto* reactor) {
         impl_->connectors().async()->OpenConnector(context, response, reactor);
       },
@@ -198,9 +213,12 @@ void GrpcControl::Replay(core::CommandHeader header,
   if (first.start().journaled().resume().replay().data().has_part()) {
     data = ReplayDataOf(request.result);
   }
+  const absl::Duration deadline =
+      impl_->deadlines().replay +
+      impl_->TransferTime(data.has_value() ? data->size() : 0);
   using Call = internal::Upload<v1::ReplayRequest, v1::ReplayResponse>;
   Call::Start(
-      impl_->group(), impl_->deadlines().replay,
+      impl_->group(), deadline,
       [this](auto* context, auto* response, auto* reactor) {
         impl_->control().async()->Replay(context, response, reactor);
       },
@@ -241,7 +259,8 @@ void GrpcControl::Impl::FinishQueue(const core::ConnectorRef& ref,
                                       .part = v1::STEP_PART_REPLAY_DATA,
                                       .announced = *step.replay_data};
   internal::ReadPart(
-      group_, *control_, deadlines_.prompt, part,
+      group_, *control_,
+      deadlines_.prompt + TransferTime(part.announced.length), part,
       [this, step = std::move(step),
        reply = std::move(reply)](absl::StatusOr<std::string> data) mutable {
         if (!data.ok()) {

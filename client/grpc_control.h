@@ -7,6 +7,7 @@
 
 #include <absl/time/time.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,10 @@ struct CallDeadlines {
   absl::Duration replay = absl::Seconds(60);
   // On top of what a request lets the worker wait (`wait`, `deadline`).
   absl::Duration margin = absl::Seconds(10);
+  // On top of any, for what travels in fragments: a second for so many bytes.
+  // Without it what is too long for a slow line would be asked for again and
+  // again, and never arrive.
+  uint64_t slowest_bytes_per_second = uint64_t{128} << 10;
 };
 
 struct GrpcControlOptions {

@@ -485,6 +485,30 @@ TEST_F(GrpcControlTest, QueueMayWaitAsLongAsItAsksAndTheMargin) {
               ::testing::AllOf(Gt(absl::Seconds(300)), Le(absl::Seconds(331))));
 }
 
+TEST_F(GrpcControlTest, AFetchMayTakeAsLongAsItsBytes) {
+  Make({.deadlines = {.prompt = absl::Seconds(10),
+                      .slowest_bytes_per_second = 1000}});
+  const std::string data(300'000, 'x');
+  worker_.control.queue.AnswerWith(ResponseOf(ResultWithReplayData(data)));
+  worker_.control.part = data;
+  Awaited<core::QueueReply> reply;
+  control().Queue(Header(), Ask(12), reply.callback());
+  ASSERT_OK(reply.Get());
+  EXPECT_THAT(worker_.control.read_step_part.last_deadline(),
+              ::testing::AllOf(Gt(absl::Seconds(300)), Le(absl::Seconds(311))));
+}
+
+TEST_F(GrpcControlTest, AnOpenMayTakeAsLongAsItsPosition) {
+  Make({.deadlines = {.open = absl::Seconds(10),
+                      .slowest_bytes_per_second = 1000}});
+  worker_.connector.open.start.AnswerWith(OpenResponse());
+  Awaited<core::OpenReply> reply;
+  control().Open(OpenOf(std::string(300'000, ' ')), reply.callback());
+  ASSERT_OK(reply.Get());
+  EXPECT_THAT(worker_.connector.open.start.last_deadline(),
+              ::testing::AllOf(Gt(absl::Seconds(300)), Le(absl::Seconds(311))));
+}
+
 TEST_F(GrpcControlTest, DestructorCancelsAndCallsBack) {
   worker_.control.queue.Hang();
   Awaited<core::QueueReply> reply;
