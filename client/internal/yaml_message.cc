@@ -38,6 +38,9 @@ using google::protobuf::Reflection;
 
 constexpr absl::string_view kUnspecifiedSuffix = "UNSPECIFIED";
 
+// Most values read: aliases inside of aliases make a short file a long one.
+constexpr size_t kValuesMax = 200'000;
+
 // YAML says null of a key or value that is written `null` or `~` or not at all.
 std::string KeyText(const YAML::Node& key) {
   return key.IsNull() ? "null" : key.Scalar();
@@ -75,8 +78,8 @@ std::vector<std::string> EnumNames(const EnumDescriptor& type) {
 
 const EnumValueDescriptor* FindEnumValue(const EnumDescriptor& type,
                                          absl::string_view text) {
-  const std::string upper =
-      absl::StrReplaceAll(absl::AsciiStrToUpper(text), {{"-", "_"}});
+  const std::string upper = absl::StrReplaceAll(absl::AsciiStrToUpper(text),
+                                                {{"-", "_"}, {" ", "_"}});
   const std::string prefix = EnumPrefix(type);
   const EnumValueDescriptor* value = type.FindValueByName(
       absl::StartsWith(upper, prefix) ? upper : prefix + upper);
@@ -161,6 +164,16 @@ class Reader {
 
   void ReadValue(const YAML::Node& node, const std::string& path,
                  const FieldDescriptor& field, Message& message) {
+    if (++values_ > kValuesMax) {
+      // Once is enough.
+      if (values_ == kValuesMax + 1) {
+        Add(path,
+            absl::StrCat("is beyond the limit of ", kValuesMax,
+                         " values, aliases followed"),
+            wire::kOutOfRange);
+      }
+      return;
+    }
     const Reflection& reflection = *message.GetReflection();
     const Descriptor* type = field.message_type();
     const bool is_time =
@@ -273,6 +286,7 @@ class Reader {
 
   FieldLines& lines_;
   wire::Violations& violations_;
+  size_t values_ = 0;
 };
 
 }  // namespace

@@ -84,7 +84,8 @@ absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
                            .base_steps = request.base_steps,
                            .first_open = request.first_open,
                            .shards = request.spec.shards,
-                           .level = opened.level};
+                           .level = opened.level,
+                           .schema = request.spec.schema};
   ASSIGN_OR_RETURN(opened.progress, parts.target->Open(open),
                    _ << "while opening the sink");
   opened.sink_is_open = true;
@@ -150,7 +151,7 @@ absl::Status OpenSource(const OpeningContext& context,
   options.on_changed = context.on_changed;
   opened.consumer = std::make_shared<Consumer>(
       std::move(options), context.runtime.executor.clock());
-  const Schema schema;
+  const Schema& schema = context.request.spec.schema;
   absl::StatusOr<OpenedInput> input =
       MakeError(Reason::INTERNAL, "opening the source: it is of no known kind");
   if (auto* transport =
@@ -249,15 +250,16 @@ absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
     ASSIGN_OR_RETURN(opened->source,
                      registry.MakeSource(*spec.source, environment));
     if (spec.format != nullptr) {
-      ASSIGN_OR_RETURN(parser, registry.MakeParser(*spec.format));
+      ASSIGN_OR_RETURN(parser, registry.MakeParser(*spec.format, spec.schema));
     }
   }
   ASSIGN_OR_RETURN(std::unique_ptr<OutputTarget> target,
                    registry.MakeSink(*spec.sink, environment));
   const ComponentConfig& encoder =
       spec.encoder != nullptr ? *spec.encoder : *spec.format;
-  ASSIGN_OR_RETURN(opened->encoder,
-                   registry.MakeEncoder(encoder, target->Frames()));
+  ASSIGN_OR_RETURN(
+      opened->encoder,
+      registry.MakeEncoder(encoder, target->Frames(), spec.schema));
   ASSIGN_OR_RETURN(
       opened->level,
       DecideLevel(spec.level, spec.allow_lower, opened->source != nullptr,

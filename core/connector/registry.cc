@@ -82,17 +82,18 @@ absl::StatusOr<std::unique_ptr<InputEndpoint>> Registry::MakeSource(
 }
 
 absl::StatusOr<std::unique_ptr<Parser>> Registry::MakeParser(
-    const ComponentConfig& config) const {
+    const ComponentConfig& config, const Schema& schema) const {
   const auto factory = Find("format", config.type(), parsers_);
   if (!factory.ok()) return factory.status();
-  return (**factory)(config);
+  return (**factory)(config, schema);
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> Registry::MakeEncoder(
-    const ComponentConfig& config, FrameKind frames) const {
+    const ComponentConfig& config, FrameKind frames,
+    const Schema& schema) const {
   const auto factory = Find("encoder", config.type(), encoders_);
   if (!factory.ok()) return factory.status();
-  return (**factory)(config, frames);
+  return (**factory)(config, frames, schema);
 }
 
 absl::StatusOr<std::unique_ptr<OutputTarget>> Registry::MakeSink(

@@ -7,6 +7,7 @@
 #include "core/contract/output_target.h"
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
+#include "core/record/schema.h"
 
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
@@ -27,10 +28,10 @@ class Registry {
       std::function<absl::StatusOr<std::unique_ptr<InputEndpoint>>(
           const ComponentConfig&, const Environment&)>;
   using ParserFactory = std::function<absl::StatusOr<std::unique_ptr<Parser>>(
-      const ComponentConfig&)>;
+      const ComponentConfig&, const Schema&)>;
   using EncoderFactory =
       std::function<absl::StatusOr<std::unique_ptr<RowEncoder>>(
-          const ComponentConfig&, FrameKind)>;
+          const ComponentConfig&, FrameKind, const Schema&)>;
   using SinkFactory =
       std::function<absl::StatusOr<std::unique_ptr<OutputTarget>>(
           const ComponentConfig&, const Environment&)>;
@@ -49,11 +50,13 @@ class Registry {
   // those that exist; whatever the factory found wrong.
   absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeSource(
       const ComponentConfig& config, const Environment& environment) const;
+  // `schema`: the columns of the rows, empty if records carry none.
   absl::StatusOr<std::unique_ptr<Parser>> MakeParser(
-      const ComponentConfig& config) const;
-  // `frames`: what the sink wants.
+      const ComponentConfig& config, const Schema& schema) const;
+  // `frames`: what the sink wants. `schema`: as above.
   absl::StatusOr<std::unique_ptr<RowEncoder>> MakeEncoder(
-      const ComponentConfig& config, FrameKind frames) const;
+      const ComponentConfig& config, FrameKind frames,
+      const Schema& schema) const;
   absl::StatusOr<std::unique_ptr<OutputTarget>> MakeSink(
       const ComponentConfig& config, const Environment& environment) const;
   absl::StatusOr<std::unique_ptr<DeadLetterOutput>> MakeDeadLetter(

@@ -13,6 +13,7 @@
 #include "core/contract/resume.h"
 #include "core/contract/watermark.h"
 #include "core/record/buffer_size.h"
+#include "core/record/schema.h"
 #include "core/record/step.h"
 #include "core/record/step_hash.h"
 
@@ -185,6 +186,8 @@ struct ConnectorSpec {
   std::shared_ptr<const ComponentConfig> encoder;  // null: as `format`
   std::shared_ptr<const ComponentConfig> route;
   std::shared_ptr<const ComponentConfig> sink;
+  // Empty: records carry no rows.
+  Schema schema;
   uint32_t shards = 1;
   std::optional<FtModel> level;
   bool allow_lower = false;

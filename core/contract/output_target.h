@@ -3,6 +3,7 @@
 
 #include "core/contract/ft_model.h"
 #include "core/contract/output_endpoint.h"
+#include "core/record/schema.h"
 #include "core/record/step.h"
 
 #include <absl/functional/any_invocable.h>
@@ -42,6 +43,8 @@ struct OutputOpen {
   uint32_t shards = 1;
   // The level this connector runs at.
   std::optional<FtModel> level;
+  // The columns of the rows; empty if records carry none.
+  Schema schema = {};
 };
 
 // Ours (design §2): makes whole steps durable for all shards of a connector.

@@ -225,6 +225,111 @@ std::optional<core::BadRecordPolicy> FromProto(v1::BadRecordPolicy policy) {
   }
 }
 
+v1::ColumnType ToProto(core::SqlType type) {
+  switch (type) {
+    case core::SqlType::kBoolean:
+      return v1::COLUMN_TYPE_BOOLEAN;
+    case core::SqlType::kTinyint:
+      return v1::COLUMN_TYPE_TINYINT;
+    case core::SqlType::kSmallint:
+      return v1::COLUMN_TYPE_SMALLINT;
+    case core::SqlType::kInteger:
+      return v1::COLUMN_TYPE_INTEGER;
+    case core::SqlType::kBigint:
+      return v1::COLUMN_TYPE_BIGINT;
+    case core::SqlType::kTinyintUnsigned:
+      return v1::COLUMN_TYPE_TINYINT_UNSIGNED;
+    case core::SqlType::kSmallintUnsigned:
+      return v1::COLUMN_TYPE_SMALLINT_UNSIGNED;
+    case core::SqlType::kIntegerUnsigned:
+      return v1::COLUMN_TYPE_INTEGER_UNSIGNED;
+    case core::SqlType::kBigintUnsigned:
+      return v1::COLUMN_TYPE_BIGINT_UNSIGNED;
+    case core::SqlType::kReal:
+      return v1::COLUMN_TYPE_REAL;
+    case core::SqlType::kDouble:
+      return v1::COLUMN_TYPE_DOUBLE;
+    case core::SqlType::kDecimal:
+      return v1::COLUMN_TYPE_DECIMAL;
+    case core::SqlType::kVarchar:
+      return v1::COLUMN_TYPE_VARCHAR;
+    case core::SqlType::kVarbinary:
+      return v1::COLUMN_TYPE_VARBINARY;
+    case core::SqlType::kDate:
+      return v1::COLUMN_TYPE_DATE;
+    case core::SqlType::kTime:
+      return v1::COLUMN_TYPE_TIME;
+    case core::SqlType::kTimestamp:
+      return v1::COLUMN_TYPE_TIMESTAMP;
+    case core::SqlType::kTimestamptz:
+      return v1::COLUMN_TYPE_TIMESTAMPTZ;
+    case core::SqlType::kUuid:
+      return v1::COLUMN_TYPE_UUID;
+    case core::SqlType::kArray:
+      return v1::COLUMN_TYPE_ARRAY;
+    case core::SqlType::kMap:
+      return v1::COLUMN_TYPE_MAP;
+    case core::SqlType::kStruct:
+      return v1::COLUMN_TYPE_STRUCT;
+    case core::SqlType::kVariant:
+      return v1::COLUMN_TYPE_VARIANT;
+  }
+  LOG(FATAL) << "no such SqlType: " << static_cast<int>(type);
+}
+
+std::optional<core::SqlType> FromProto(v1::ColumnType type) {
+  switch (type) {
+    case v1::COLUMN_TYPE_BOOLEAN:
+      return core::SqlType::kBoolean;
+    case v1::COLUMN_TYPE_TINYINT:
+      return core::SqlType::kTinyint;
+    case v1::COLUMN_TYPE_SMALLINT:
+      return core::SqlType::kSmallint;
+    case v1::COLUMN_TYPE_INTEGER:
+      return core::SqlType::kInteger;
+    case v1::COLUMN_TYPE_BIGINT:
+      return core::SqlType::kBigint;
+    case v1::COLUMN_TYPE_TINYINT_UNSIGNED:
+      return core::SqlType::kTinyintUnsigned;
+    case v1::COLUMN_TYPE_SMALLINT_UNSIGNED:
+      return core::SqlType::kSmallintUnsigned;
+    case v1::COLUMN_TYPE_INTEGER_UNSIGNED:
+      return core::SqlType::kIntegerUnsigned;
+    case v1::COLUMN_TYPE_BIGINT_UNSIGNED:
+      return core::SqlType::kBigintUnsigned;
+    case v1::COLUMN_TYPE_REAL:
+      return core::SqlType::kReal;
+    case v1::COLUMN_TYPE_DOUBLE:
+      return core::SqlType::kDouble;
+    case v1::COLUMN_TYPE_DECIMAL:
+      return core::SqlType::kDecimal;
+    case v1::COLUMN_TYPE_VARCHAR:
+      return core::SqlType::kVarchar;
+    case v1::COLUMN_TYPE_VARBINARY:
+      return core::SqlType::kVarbinary;
+    case v1::COLUMN_TYPE_DATE:
+      return core::SqlType::kDate;
+    case v1::COLUMN_TYPE_TIME:
+      return core::SqlType::kTime;
+    case v1::COLUMN_TYPE_TIMESTAMP:
+      return core::SqlType::kTimestamp;
+    case v1::COLUMN_TYPE_TIMESTAMPTZ:
+      return core::SqlType::kTimestamptz;
+    case v1::COLUMN_TYPE_UUID:
+      return core::SqlType::kUuid;
+    case v1::COLUMN_TYPE_ARRAY:
+      return core::SqlType::kArray;
+    case v1::COLUMN_TYPE_MAP:
+      return core::SqlType::kMap;
+    case v1::COLUMN_TYPE_STRUCT:
+      return core::SqlType::kStruct;
+    case v1::COLUMN_TYPE_VARIANT:
+      return core::SqlType::kVariant;
+    default:
+      return std::nullopt;
+  }
+}
+
 v1::DeliveryLevel LevelToProto(std::optional<core::FtModel> level) {
   if (!level.has_value()) return v1::DELIVERY_LEVEL_NONE;
   switch (*level) {

@@ -15,6 +15,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <set>
 
 namespace penstock::wire {
 namespace {
@@ -36,21 +37,34 @@ bool HasClassedFields(const FieldDescriptor& field) {
          field.message_type()->file()->package() != "google.protobuf";
 }
 
-// Of the field and all that is in it.
-v1::ChangeClass StrictestIn(const FieldDescriptor& field) {
+// Of the field and all that is in it, but for messages that were `seen`: one
+// may be inside of itself.
+v1::ChangeClass StrictestIn(const FieldDescriptor& field,
+                            std::set<const Descriptor*>& seen) {
   v1::ChangeClass strictest = ChangeClassOf(field);
   if (!HasClassedFields(field)) return strictest;
   const Descriptor& message = *field.message_type();
+  if (!seen.insert(&message).second) return strictest;
   for (int i = 0; i < message.field_count(); ++i) {
-    strictest = std::max(strictest, StrictestIn(*message.field(i)));
+    strictest = std::max(strictest, StrictestIn(*message.field(i), seen));
   }
   return strictest;
 }
 
+v1::ChangeClass StrictestIn(const FieldDescriptor& field) {
+  std::set<const Descriptor*> seen;
+  return StrictestIn(field, seen);
+}
+
+// Requires: the field is repeated.
+int SizeOf(const Message& message, const FieldDescriptor& field) {
+  return message.GetReflection()->FieldSize(message, &field);
+}
+
 bool IsSet(const Message& message, const FieldDescriptor& field) {
-  const Reflection& reflection = *message.GetReflection();
-  return field.is_repeated() ? reflection.FieldSize(message, &field) > 0
-                             : reflection.HasField(message, &field);
+  return field.is_repeated()
+             ? SizeOf(message, field) > 0
+             : message.GetReflection()->HasField(message, &field);
 }
 
 bool AreEqual(const Message& before, const Message& after,
@@ -74,7 +88,7 @@ std::string MessageText(const Message& message) {
 std::string Text(const Message& message, const FieldDescriptor& field) {
   const Reflection& reflection = *message.GetReflection();
   if (field.is_repeated()) {
-    return absl::StrCat(reflection.FieldSize(message, &field), " given");
+    return absl::StrCat(SizeOf(message, field), " given");
   }
   if (field.has_presence() && !IsSet(message, field)) {
     return std::string(kUnset);
@@ -144,6 +158,16 @@ void CompareField(const Message& before, const Message& after,
     return Compare(before.GetReflection()->GetMessage(before, &field),
                    after.GetReflection()->GetMessage(after, &field), name,
                    changes);
+  }
+  // As many as before: it is some of them that changed.
+  if (HasClassedFields(field) && field.is_repeated() &&
+      SizeOf(before, field) == SizeOf(after, field)) {
+    for (int i = 0; i < SizeOf(before, field); ++i) {
+      Compare(before.GetReflection()->GetRepeatedMessage(before, &field, i),
+              after.GetReflection()->GetRepeatedMessage(after, &field, i),
+              absl::StrCat(name, "[", i, "]"), changes);
+    }
+    return;
   }
   changes.push_back({.field = name,
                      .change = StrictestIn(field),

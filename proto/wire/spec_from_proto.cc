@@ -6,6 +6,7 @@
 #include "proto/wire/field_reader.h"
 #include "proto/wire/names.h"
 #include "proto/wire/proto_time.h"
+#include "proto/wire/schema.h"
 #include "proto/wire/spec.h"
 
 #include <absl/strings/str_cat.h>
@@ -227,6 +228,18 @@ void ReadVersions(const v1::ComponentVersions& from, FieldReader fields) {
   check("route", from.route());
 }
 
+void ReadSchema(const v1::ConnectorSpec& from, FieldReader& fields,
+                core::ConnectorSpec& to) {
+  if (!from.has_schema()) return;
+  to.schema = SchemaFromProto(from.schema(), fields.Path("schema"),
+                              fields.violations());
+  if (to.format != nullptr && to.format->type() == "raw") {
+    fields.Add("schema",
+               "needs a format with fields, such as ndjson; raw has lines only",
+               kContradiction);
+  }
+}
+
 void ReadComponents(const v1::ConnectorSpec& from, FieldReader& fields,
                     core::ConnectorSpec& to) {
   to.source = SourceFromProto(from.source(), to.limits, fields.Path("source"),
@@ -265,6 +278,7 @@ core::ConnectorSpec SpecFromProto(const v1::ConnectorSpec& spec,
   result.limits = ReadLimits(spec.limits(), result.shards,
                              FieldReader(fields.Path("limits"), violations));
   ReadComponents(spec, fields, result);
+  ReadSchema(spec, fields, result);
   if (spec.has_orphan_timeout()) {
     fields.Add("orphan_timeout",
                "is not supported in this version; leave it out",

@@ -5,6 +5,7 @@
 #include "proto/wire/components.h"
 #include "proto/wire/enums.h"
 #include "proto/wire/proto_time.h"
+#include "proto/wire/schema.h"
 #include "proto/wire/spec.h"
 
 #include <cstdint>
@@ -51,6 +52,9 @@ v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
   *to.mutable_format() = FormatToProto(*spec.format);
   *to.mutable_route() = RouteToProto(*spec.route);
   *to.mutable_sink() = SinkToProto(*spec.sink);
+  if (!spec.schema.IsEmpty()) {
+    *to.mutable_schema() = SchemaToProto(spec.schema);
+  }
   to.set_shards(spec.shards);
   to.set_level(LevelToProto(spec.level));
   to.set_allow_lower(spec.allow_lower);

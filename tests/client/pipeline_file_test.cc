@@ -375,6 +375,71 @@ TEST(PipelineFileErrorTest, AliasesMayBeUsed) {
       "p.yaml"));
 }
 
+TEST(PipelineFileTest, ColumnsAreRead) {
+  ASSERT_OK_AND_ASSIGN(const PipelineFile file, ParsePipelineFile(R"yaml(
+name: shop
+connectors:
+  - name: orders
+    source: {file: {path: in}}
+    format: {ndjson: {}}
+    schema:
+      columns:
+        - {name: id, type: bigint, nullable: false}
+        - {name: price, type: decimal, precision: 12, scale: 2}
+        - {name: size, type: smallint unsigned}
+        - {name: tags, type: array, children: [{type: varchar}]}
+    sink: {null: {}}
+)yaml",
+                                                                  "p.yaml"));
+  const core::Schema expected{
+      {{.name = "id", .type = core::SqlType::kBigint, .nullable = false},
+       {.name = "price",
+        .type = core::SqlType::kDecimal,
+        .precision = 12,
+        .scale = 2},
+       {.name = "size", .type = core::SqlType::kSmallintUnsigned},
+       {.name = "tags",
+        .type = core::SqlType::kArray,
+        .children = {{.name = "element"}}}}};
+  EXPECT_EQ(file.connectors[0].schema, expected);
+}
+
+TEST(PipelineFileErrorTest, AMisspeltTypeIsAnsweredWithTheNearest) {
+  EXPECT_THAT(MessageOf("connectors:\n"
+                        "- schema:\n"
+                        "    columns:\n"
+                        "    - {name: id, type: bigit}\n"),
+              HasSubstr("p.yaml:4: connectors[0].schema.columns[0].type: "
+                        "'bigit' is unknown; did you mean 'bigint'?"));
+}
+
+TEST(PipelineFileErrorTest, WrongColumnsAreNamedWithTheirLines) {
+  EXPECT_THAT(MessageOf("name: shop\n"
+                        "connectors:\n"
+                        "- name: orders\n"
+                        "  source: {file: {path: in}}\n"
+                        "  format: {ndjson: {}}\n"
+                        "  sink: {null: {}}\n"
+                        "  schema:\n"
+                        "    columns:\n"
+                        "    - {name: id, type: bigint}\n"
+                        "    - {name: id, type: date, precision: 3}\n"),
+              AllOf(HasSubstr("p.yaml:10: connectors[0].schema.columns[1]."
+                              "precision: is nothing that date has"),
+                    HasSubstr("p.yaml:10: connectors[0].schema.columns[1]."
+                              "name: 'id' is the name of ")));
+}
+
+TEST(PipelineFileErrorTest, AliasesInsideOfAliasesHaveALimit) {
+  std::string text = "connectors:\n- schema:\n    columns:\n";
+  absl::StrAppend(&text, "    - &a0 {type: date}\n");
+  for (int i = 1; i <= 15; ++i) {
+    absl::StrAppend(&text, "    - &a", i, " {type: struct, children: [*a",
+                    i - 1, ", *a", i - 1, ", *a", i - 1, ", *a", i - 1, "]}\n");
+  }
+  EXPECT_THAT(MessageOf(text), HasSubstr("values, aliases followed"));
+}
+
 TEST(PipelineFileErrorTest, DeepNestingIsAnErrorAndNoCrash) {
   EXPECT_THAT(ParsePipelineFile(std::string(100'000, '['), "p.yaml"),
               HasReason(Reason::INVALID_CONFIG));

@@ -51,6 +51,7 @@ absl::StatusOr<std::vector<Step>> FakeDatabase::Open(const OutputOpen& open) {
   }
   // The fence first: from here on no older writer commits.
   table.writer = open.writer;
+  table.schema = open.schema;
   if (open.level != FtModel::kExactlyOnce) {
     table.shards.resize(std::max<size_t>(table.shards.size(), open.shards));
     return std::vector<Step>();
@@ -257,6 +258,12 @@ uint32_t FakeDatabase::shards(const std::string& name) const {
   const auto table = tables_.find(name);
   if (table == tables_.end()) return 0;
   return static_cast<uint32_t>(table->second.shards.size());
+}
+
+Schema FakeDatabase::schema(const std::string& name) const {
+  MutexLock lock(mu_);
+  const auto table = tables_.find(name);
+  return table == tables_.end() ? Schema() : table->second.schema;
 }
 
 }  // namespace penstock::core

@@ -3,6 +3,7 @@
 
 #include "core/base/mutex.h"
 #include "core/contract/output_target.h"
+#include "core/record/schema.h"
 #include "core/record/step.h"
 
 #include <absl/functional/any_invocable.h>
@@ -139,11 +140,14 @@ class FakeDatabase {
                                ShardIndex shard) const;
   std::optional<Writer> writer(const std::string& table) const;
   uint32_t shards(const std::string& table) const;
+  // The columns that it was last opened with.
+  Schema schema(const std::string& table) const;
 
  private:
   struct Table {
     std::string incarnation;
     std::optional<Writer> writer;
+    Schema schema;
     std::optional<std::vector<Step>> progress;
     std::vector<std::vector<Transaction>> shards;
   };

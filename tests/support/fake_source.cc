@@ -21,7 +21,7 @@ class FakeSource::Endpoint final : public IntegratedInputEndpoint {
   }
 
   absl::StatusOr<OpenedInput> Open(
-      InputConsumer& consumer, const Schema& /*schema*/,
+      InputConsumer& consumer, const Schema& schema,
       std::optional<std::string> resume_info) override {
     auto reader = std::make_shared<Reader>(source_, consumer);
     if (resume_info.has_value()) {
@@ -35,6 +35,7 @@ class FakeSource::Endpoint final : public IntegratedInputEndpoint {
       CHECK(source_.reader_.expired()) << "one reader at a time";
       source_.reader_ = reader;
       ++source_.readers_made_;
+      source_.schema_ = schema;
     }
     opened.reader = std::make_unique<Owner>(source_, std::move(reader));
     return opened;
@@ -169,6 +170,11 @@ size_t FakeSource::records_read() const {
 size_t FakeSource::readers_made() const {
   MutexLock lock(mu_);
   return readers_made_;
+}
+
+Schema FakeSource::schema() const {
+  MutexLock lock(mu_);
+  return schema_;
 }
 
 std::optional<std::string> FakeSource::RecordAt(uint32_t partition,

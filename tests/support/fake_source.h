@@ -8,6 +8,7 @@
 #include "core/contract/health.h"
 #include "core/contract/parse_error.h"
 #include "core/record/buffer_size.h"
+#include "core/record/schema.h"
 
 #include <absl/base/thread_annotations.h>
 #include <absl/status/status.h>
@@ -100,6 +101,8 @@ class FakeSource {
   // Records that readers took out of the partitions, replays included.
   size_t records_read() const;
   size_t readers_made() const;
+  // The columns that it was last opened for.
+  Schema schema() const;
 
  private:
   class Endpoint;
@@ -128,6 +131,7 @@ class FakeSource {
   std::vector<uint64_t> acknowledged_ ABSL_GUARDED_BY(mu_);
   size_t records_read_ ABSL_GUARDED_BY(mu_) = 0;
   size_t readers_made_ ABSL_GUARDED_BY(mu_) = 0;
+  Schema schema_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace penstock::core

@@ -264,8 +264,14 @@ absl::StatusOr<const NdjsonConfig*> CheckConfig(const ComponentConfig& config) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
-    const ComponentConfig& config) {
+    const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const NdjsonConfig* const ndjson, CheckConfig(config));
+  if (!schema.IsEmpty()) {
+    return MakeError(Reason::UNSUPPORTED,
+                     "format ndjson: this version reads no columns yet; leave "
+                     "the schema out",
+                     {{"field", "schema"}});
+  }
   std::optional<KeyPath> key;
   if (ndjson->key.has_value()) {
     ASSIGN_OR_RETURN(key, KeyPath::Parse(*ndjson->key));
@@ -275,7 +281,7 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(
-    const ComponentConfig& config, FrameKind frames) {
+    const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
   const absl::Status checked = CheckConfig(config).status();
   if (!checked.ok()) return checked;
   return MakeTextEncoder(frames);

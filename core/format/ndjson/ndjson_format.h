@@ -9,6 +9,7 @@
 #include "core/format/ndjson/key_path.h"
 #include "core/format/ndjson/structural_walker.h"
 #include "core/record/record_batch_builder.h"
+#include "core/record/schema.h"
 
 #include <absl/status/statusor.h>
 
@@ -68,8 +69,9 @@ class NdjsonParser final : public Parser {
 
 // For the registry. Errors: INVALID_CONFIG.
 absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
-    const ComponentConfig& config);
+    const ComponentConfig& config, const Schema& schema = {});
+// Encodes the bytes, whatever the columns.
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(
-    const ComponentConfig& config, FrameKind frames);
+    const ComponentConfig& config, FrameKind frames, const Schema& schema = {});
 
 }  // namespace penstock::core

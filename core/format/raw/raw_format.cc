@@ -76,13 +76,19 @@ absl::StatusOr<const RawConfig*> CheckConfig(const ComponentConfig& config) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
-    const ComponentConfig& config) {
+    const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const RawConfig* const raw, CheckConfig(config));
+  if (!schema.IsEmpty()) {
+    return MakeError(Reason::INVALID_CONFIG,
+                     "format raw: lines have no columns; leave the schema out, "
+                     "or choose a format with fields, such as ndjson",
+                     {{"field", "schema"}});
+  }
   return std::make_unique<RawParser>(*raw);
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
-    const ComponentConfig& config, FrameKind frames) {
+    const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
   const absl::Status checked = CheckConfig(config).status();
   if (!checked.ok()) return checked;
   return MakeTextEncoder(frames);

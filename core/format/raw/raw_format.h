@@ -5,6 +5,7 @@
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
 #include "core/format/raw/config.h"
+#include "core/record/schema.h"
 
 #include <absl/status/statusor.h>
 
@@ -38,8 +39,9 @@ class RawParser final : public Parser {
 
 // For the registry. Errors: INVALID_CONFIG.
 absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
-    const ComponentConfig& config);
+    const ComponentConfig& config, const Schema& schema = {});
+// Encodes the bytes, whatever the columns.
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
-    const ComponentConfig& config, FrameKind frames);
+    const ComponentConfig& config, FrameKind frames, const Schema& schema = {});
 
 }  // namespace penstock::core

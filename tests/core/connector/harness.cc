@@ -60,9 +60,10 @@ Harness::Harness(FakeSource::Options source_options,
       });
   registry.RegisterEncoder(
       "line",
-      [this](const ComponentConfig&,
-             FrameKind frames) -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
+      [this](const ComponentConfig&, FrameKind frames, const Schema& schema)
+          -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
         frames_asked = frames;
+        schema_asked = schema;
         return std::make_unique<LineEncoder>();
       });
   registry.RegisterSink("sink",

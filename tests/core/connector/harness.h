@@ -123,6 +123,8 @@ class Harness {
   Registry registry;
   // What the encoder was last made for.
   std::optional<FrameKind> frames_asked;
+  // What the encoder was made for.
+  Schema schema_asked;
   std::shared_ptr<ObservedEvents> events = std::make_shared<ObservedEvents>();
   std::shared_ptr<Connector> connector;
 

@@ -270,6 +270,31 @@ TEST_F(OpenTest, EncoderIsAskedForLinesWhereTheSinkWantsThem) {
   EXPECT_EQ(harness_.frames_asked, FrameKind::kConcatenated);
 }
 
+TEST_F(OpenTest, TheColumnsAreToldToSourceEncoderAndSink) {
+  const Schema schema{{{.name = "id", .type = SqlType::kBigint}}};
+  harness_.request.spec.schema = schema;
+  harness_.MustOpen();
+  EXPECT_EQ(harness_.source.schema(), schema);
+  EXPECT_EQ(harness_.schema_asked, schema);
+  EXPECT_EQ(harness_.database.schema(harness_.table()), schema);
+}
+
+TEST_F(OpenTest, TheColumnsAreToldToTheParser) {
+  Schema asked;
+  harness_.registry.RegisterParser(
+      "format",
+      [&asked](const ComponentConfig&, const Schema& schema)
+          -> absl::StatusOr<std::unique_ptr<Parser>> {
+        asked = schema;
+        return nullptr;
+      });
+  const Schema schema{{{.name = "id", .type = SqlType::kBigint}}};
+  harness_.request.spec.schema = schema;
+  harness_.request.spec.format = std::make_shared<NamedConfig>("format");
+  harness_.MustOpen();
+  EXPECT_EQ(asked, schema);
+}
+
 TEST(OpenMessagesTest, EncoderIsAskedForMessagesWhereTheSinkWantsThem) {
   Harness harness({}, {.frames = FrameKind::kMessages});
   harness.MustOpen();

@@ -17,8 +17,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Registry::EncoderFactory LineFactory() {
-  return [](const ComponentConfig&,
-            FrameKind) -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
+  return [](const ComponentConfig&, FrameKind,
+            const Schema&) -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
     return std::make_unique<LineEncoder>();
   };
 }
@@ -27,7 +27,7 @@ TEST(RegistryTest, MakesWhatIsRegistered) {
   Registry registry;
   registry.RegisterEncoder("line", LineFactory());
   EXPECT_OK(
-      registry.MakeEncoder(NamedConfig("line"), FrameKind::kConcatenated));
+      registry.MakeEncoder(NamedConfig("line"), FrameKind::kConcatenated, {}));
 }
 
 TEST(RegistryTest, UnknownTypeIsNamedBesideThoseThatExist) {
@@ -35,7 +35,7 @@ TEST(RegistryTest, UnknownTypeIsNamedBesideThoseThatExist) {
   registry.RegisterEncoder("line", LineFactory());
   registry.RegisterEncoder("raw", LineFactory());
   const absl::Status status =
-      registry.MakeEncoder(NamedConfig("lien"), FrameKind::kConcatenated)
+      registry.MakeEncoder(NamedConfig("lien"), FrameKind::kConcatenated, {})
           .status();
   ASSERT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                HasReason(Reason::INVALID_CONFIG)));
@@ -47,20 +47,19 @@ TEST(RegistryTest, FactoryErrorComesThrough) {
   Registry registry;
   registry.RegisterParser(
       "broken",
-      [](const ComponentConfig&) -> absl::StatusOr<std::unique_ptr<Parser>> {
+      [](const ComponentConfig&,
+         const Schema&) -> absl::StatusOr<std::unique_ptr<Parser>> {
         return MakeError(Reason::INVALID_CONFIG, "no such column");
       });
-  EXPECT_THAT(registry.MakeParser(NamedConfig("broken")),
+  EXPECT_THAT(registry.MakeParser(NamedConfig("broken"), {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("no such column")));
 }
 
 TEST(RegistryTest, NamesAreSorted) {
   Registry registry;
-  const auto make =
-      [](const ComponentConfig&) -> absl::StatusOr<std::unique_ptr<Parser>> {
-    return nullptr;
-  };
+  const auto make = [](const ComponentConfig&, const Schema&)
+      -> absl::StatusOr<std::unique_ptr<Parser>> { return nullptr; };
   registry.RegisterParser("ndjson", make);
   registry.RegisterParser("csv", make);
   EXPECT_THAT(registry.format_names(), ElementsAre("csv", "ndjson"));

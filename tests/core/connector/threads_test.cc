@@ -97,8 +97,8 @@ class ThreadsTest : public testing::TestWithParam<FtModel> {
         });
     registry_.RegisterEncoder(
         "line",
-        [](const ComponentConfig&,
-           FrameKind) -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
+        [](const ComponentConfig&, FrameKind,
+           const Schema&) -> absl::StatusOr<std::unique_ptr<RowEncoder>> {
           return std::make_unique<LineEncoder>();
         });
     registry_.RegisterSink(

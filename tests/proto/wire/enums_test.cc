@@ -55,6 +55,11 @@ TEST(EnumsTest, StopReason) {
   EXPECT_EQ(ToProto(core::StopReason::kByteLimit), v1::STOP_REASON_BYTE_LIMIT);
 }
 
+TEST(EnumsTest, ColumnType) {
+  ExpectEveryValueHasItsOwn<v1::ColumnType>(*v1::ColumnType_descriptor());
+  EXPECT_EQ(ToProto(core::SqlType::kTimestamptz), v1::COLUMN_TYPE_TIMESTAMPTZ);
+}
+
 TEST(EnumsTest, NoStepReason) {
   ExpectEveryValueHasItsOwn<v1::NoStepReason>(*v1::NoStepReason_descriptor());
   EXPECT_EQ(ToProto(core::NoStepReason::kPaused), v1::NO_STEP_REASON_PAUSED);

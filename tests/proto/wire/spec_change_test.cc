@@ -129,6 +129,35 @@ TEST(SpecChangeTest, StoredBytesThatAreNoSpecAreDamage) {
               HasReason(Reason::STATE_DAMAGED));
 }
 
+TEST(SpecChangeTest, AColumnIsNamedByItsPlace) {
+  const auto with_element = [](v1::ColumnType type) {
+    v1::ConnectorSpec spec = Given();
+    v1::ColumnSpec& column = *spec.mutable_schema()->add_columns();
+    column.set_name("tags");
+    column.set_type(v1::COLUMN_TYPE_ARRAY);
+    column.add_children()->set_type(type);
+    return Resolved(spec);
+  };
+  const auto changes = CompareSpecBytes(with_element(v1::COLUMN_TYPE_INTEGER),
+                                        with_element(v1::COLUMN_TYPE_BIGINT));
+  ASSERT_OK(changes);
+  EXPECT_THAT(*changes, ElementsAre(SpecChange{
+                            "schema.columns[0].children[0].type",
+                            v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                            "COLUMN_TYPE_INTEGER", "COLUMN_TYPE_BIGINT"}));
+}
+
+TEST(SpecChangeTest, AnotherNumberOfColumnsIsOneChange) {
+  const auto changes = ChangesBy([](v1::ConnectorSpec& spec) {
+    v1::ColumnSpec& column = *spec.mutable_schema()->add_columns();
+    column.set_name("id");
+    column.set_type(v1::COLUMN_TYPE_UUID);
+  });
+  EXPECT_THAT(changes, ElementsAre(SpecChange{
+                           "schema", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
+                           "unset", "given"}));
+}
+
 TEST(SpecChangeTest, TheStrictestClassDecides) {
   EXPECT_EQ(StrictestOf({}), v1::CHANGE_CLASS_REPLAY_SAFE);
   EXPECT_EQ(
@@ -168,6 +197,17 @@ TEST(ClassedTest, ARepeatedFieldChangesAsOne) {
       CompareSpecs(before, after),
       ElementsAre(SpecChange{"columns", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
                              "2 given", "2 given"}));
+}
+
+TEST(ClassedTest, OneOfAsManyIsNamedByItsPlace) {
+  test::Classed before;
+  before.add_parts()->set_size(1);
+  before.add_parts()->set_size(2);
+  test::Classed after = before;
+  after.mutable_parts(1)->set_size(3);
+  EXPECT_THAT(CompareSpecs(before, after),
+              ElementsAre(SpecChange{"parts[1].size",
+                                     v1::CHANGE_CLASS_NEEDS_RESET, "2", "3"}));
 }
 
 TEST(ClassedTest, AFieldWithoutClassMayNotChange) {

@@ -131,6 +131,11 @@ TEST(RawFormatTest, RefusesAnotherFormatsConfiguration) {
               HasReason(Reason::INVALID_CONFIG));
 }
 
+TEST(RawFormatTest, RefusesColumns) {
+  EXPECT_THAT(MakeRawParser(RawConfig{}, Schema{{{.name = "a"}}}),
+              HasReason(Reason::INVALID_CONFIG));
+}
+
 TEST(RawFormatTest, RefusesALimitOfZero) {
   RawConfig config;
   config.record_bytes_max = 0;
