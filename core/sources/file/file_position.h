@@ -17,7 +17,8 @@ namespace penstock::core {
 struct FileFingerprint {
   static constexpr uint64_t kBytesMax = 4096;
 
-  // How many bytes were looked at: kBytesMax, or all there were.
+  // How many bytes were looked at: kBytesMax, or all there were, or had been
+  // read by then.
   uint64_t bytes = 0;
   // XXH3-64 over them.
   uint64_t hash = 0;

@@ -60,7 +60,8 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
         fragments_(*file_, *parser_, options.block_bytes),
         queue_(consumer, [this] { StartReading(); }),
         strand_(environment.io),
-        flushed_(EndOf(base_)) {
+        flushed_(EndOf(base_)),
+        fingerprint_(base_.fingerprint) {
     GoTo(flushed_);
   }
 
@@ -111,6 +112,12 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   absl::StatusOr<FilePosition> CheckStep(absl::string_view metadata);
   // Parses a fragment and moves behind it.
   ParseResult Parse(const Fragment& fragment);
+  // The file as it is known by now.
+  FilePosition Known() ABSL_LOCKS_EXCLUDED(mu_);
+  // A file that was shorter than a fingerprint when it was opened is known
+  // better by what was read of it since: a position in a file that was empty
+  // must not be good for any other.
+  absl::Status LearnBeginning() ABSL_LOCKS_EXCLUDED(mu_);
   // Whether the file that ended is still the one that was opened, whole.
   absl::Status CheckAtEnd();
   void GoTo(const Place& place);
@@ -141,6 +148,8 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   bool is_stopped_ ABSL_GUARDED_BY(mu_) = false;
   // Behind the last step.
   Place flushed_ ABSL_GUARDED_BY(mu_);
+  // base_'s, or of more bytes.
+  FileFingerprint fingerprint_ ABSL_GUARDED_BY(mu_);
 
   // Confined to the strand. Where the next fragment begins.
   Place staged_;
@@ -210,6 +219,7 @@ absl::Status FileReader::Work::TryReadSome() {
     ParseResult result = Parse(*piece.fragment);
     std::optional<RecordBatch> batch;
     if (!result.batch.IsEmpty()) batch = std::move(result.batch);
+    RETURN_IF_ERROR(LearnBeginning());
     queue_.PushWithAux(std::move(batch), std::move(result.errors),
                        environment_.clock.Now(), staged_);
   }
@@ -221,8 +231,32 @@ absl::Status FileReader::Work::TryReadSome() {
   return absl::OkStatus();
 }
 
+FilePosition FileReader::Work::Known() {
+  FilePosition known = base_;
+  MutexLock lock(mu_);
+  known.fingerprint = fingerprint_;
+  return known;
+}
+
+absl::Status FileReader::Work::LearnBeginning() {
+  FilePosition known = Known();
+  known.end = staged_.offset;
+  if (known.fingerprint.bytes == FileFingerprint::kBytesMax ||
+      known.fingerprint.bytes >= known.end) {
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(CheckPosition(*file_, known))
+  << "while reading " << base_.path;
+  ASSIGN_OR_RETURN(const FileFingerprint learned,
+                   ReadFingerprint(*file_, known.end),
+                   _ << "while reading " << base_.path);
+  MutexLock lock(mu_);
+  fingerprint_ = learned;
+  return absl::OkStatus();
+}
+
 absl::Status FileReader::Work::CheckAtEnd() {
-  FilePosition expected = base_;
+  FilePosition expected = Known();
   expected.end = std::max(base_.length, staged_.offset);
   RETURN_IF_ERROR(CheckPosition(*file_, expected))
   << "at the end of " << base_.path;
@@ -244,7 +278,7 @@ absl::Status FileReader::Work::CheckAtEnd() {
 
 void FileReader::Work::Flush() {
   FlushResult<Place> flushed = queue_.FlushWithAux();
-  FilePosition step = base_;
+  FilePosition step = Known();
   std::vector<Watermark> watermarks;
   {
     MutexLock lock(mu_);

@@ -30,6 +30,7 @@ class FileSourceTest : public testing::Test {
       FileSystem* files = nullptr) {
     FileSourceConfig config;
     config.path = path;
+    config.block_bytes = 4;
     FileSource source(config, {.files = files == nullptr ? files_ : *files,
                                .io = executor_,
                                .clock = executor_.clock(),
@@ -101,6 +102,35 @@ TEST_F(FileSourceTest, AReplacedFileHasNoPosition) {
   ASSERT_OK_AND_ASSIGN(const OpenedInput first, Open("/f"));
   files_.Put("/f", "c\nd\n");
   EXPECT_THAT(Open("/f", first.position).status(),
+              HasReason(Reason::POSITION_EXPIRED));
+}
+
+// When it was opened there was nothing to know it by.
+TEST_F(FileSourceTest, APositionInAFileThatWasEmptyIsNotGoodForAnother) {
+  files_.Put("/f", "");
+  ASSERT_OK_AND_ASSIGN(const OpenedInput opened, Open("/f"));
+  files_.Put("/f", "aaa\nbbb\n");
+  opened.reader->Request(ExtendCommand{});
+  executor_.RunUntilIdle();
+  opened.reader->Request(QueueCommand{});
+  const auto step = consumer_.transcript().steps.back();
+  EXPECT_EQ(step.records.size(), 2u);
+  EXPECT_OK(Open("/f", step.seek()));
+  files_.Put("/f", "ccc\nddd\neee\n");
+  EXPECT_THAT(Open("/f", step.seek()).status(),
+              HasReason(Reason::POSITION_EXPIRED));
+}
+
+TEST_F(FileSourceTest, AFileThatWasEmptyAndIsRewrittenMeanwhileIsFatal) {
+  files_.Put("/f", "");
+  ASSERT_OK_AND_ASSIGN(const OpenedInput opened, Open("/f"));
+  files_.Put("/f", "aaa\nbbb\n");
+  opened.reader->Request(ExtendCommand{});
+  ASSERT_TRUE(executor_.RunOne());
+  files_.Put("/f", "ccc\nddd\neee\n");
+  executor_.RunUntilIdle();
+  ASSERT_EQ(consumer_.transcript().errors.size(), 1u);
+  EXPECT_THAT(consumer_.transcript().errors[0].status,
               HasReason(Reason::POSITION_EXPIRED));
 }
 
