@@ -6,6 +6,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace penstock::core {
@@ -23,7 +24,38 @@ absl::Status WriteAndSync(FileSystem& fs, absl::string_view path,
   return file->Sync();
 }
 
+// Makes the name of a directory durable that somebody made.
+absl::Status SyncNameOfExisting(FileSystem& fs, absl::string_view path,
+                                const FileStat& stat) {
+  if (stat.type != FileType::kDirectory) {
+    return MakeFileError(EEXIST, "create directory", path);
+  }
+  const absl::string_view parent = DirectoryOf(path);
+  if (parent == path) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const FileStat above, fs.Stat(parent));
+  if (stat.device != above.device) return absl::OkStatus();
+  const absl::Status synced = fs.SyncDirectory(parent);
+  if (HasReason(synced, Reason::PERMISSION_DENIED)) return absl::OkStatus();
+  return synced;
+}
+
 }  // namespace
+
+// Each name is durable before anything is made below it, so of what others
+// began only the last may not be.
+absl::Status FileSystem::CreateDirectories(absl::string_view path) {
+  const absl::string_view parent = DirectoryOf(path);
+  absl::StatusOr<FileStat> stat = Stat(path);
+  if (HasReason(stat.status(), Reason::NOT_FOUND) && parent != path) {
+    RETURN_IF_ERROR(CreateDirectories(parent));
+    const absl::Status made = MakeDirectory(path);
+    if (made.ok()) return SyncDirectory(parent);
+    if (!HasReason(made, Reason::ALREADY_EXISTS)) return made;
+    stat = Stat(path);
+  }
+  RETURN_IF_ERROR(stat.status());
+  return SyncNameOfExisting(*this, path, *stat);
+}
 
 absl::StatusOr<std::string> FileSystem::ReadFile(absl::string_view path,
                                                  uint64_t bytes_max) {

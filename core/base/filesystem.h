@@ -102,15 +102,21 @@ class FileSystem {
   // Removes a file's name, or an empty directory.
   virtual absl::Status Remove(absl::string_view path) = 0;
 
-  // Makes a directory and its parents (mode 0755); those it makes are durable.
-  // OK if it exists as a directory.
-  virtual absl::Status CreateDirectories(absl::string_view path) = 0;
+  // Makes one directory (mode 0755): NOT_FOUND without its parent,
+  // ALREADY_EXISTS if there is anything of that name.
+  virtual absl::Status MakeDirectory(absl::string_view path) = 0;
   // Makes the names in `path` durable.
   virtual absl::Status SyncDirectory(absl::string_view path) = 0;
 
   // The absolute path with symbolic links, "." and ".." resolved. The file
   // must exist.
   virtual absl::StatusOr<std::string> RealPath(absl::string_view path) = 0;
+
+  // Makes a directory and its parents, durably. OK if it exists as a directory;
+  // its name is then durable, too, should whoever made it have died before it
+  // was (a mount point's, or one in a directory that must not be read, is left
+  // to whoever made that).
+  absl::Status CreateDirectories(absl::string_view path);
 
   // The whole file; RECORD_TOO_LARGE if it has more than `bytes_max` bytes.
   // Does not trust Stat, so that it reads files of /proc, too.

@@ -59,17 +59,6 @@ class Descriptor {
   int fd_;
 };
 
-absl::Status SyncDirectoryAt(const std::string& path) {
-  const Descriptor directory(Uninterrupted([&path] {
-    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  }));
-  if (!directory.is_open()) return MakeFileError(errno, "open", path);
-  if (Uninterrupted([&directory] { return ::fsync(directory.get()); }) != 0) {
-    return MakeFileError(errno, "sync directory", path);
-  }
-  return absl::OkStatus();
-}
-
 class PosixFile final : public File {
  public:
   PosixFile(Descriptor descriptor, std::string path)
@@ -223,19 +212,24 @@ class PosixFileSystemImpl final : public FileSystem {
     return absl::OkStatus();
   }
 
-  absl::Status CreateDirectories(absl::string_view path) override {
-    const absl::Status status = MakeDirectory(path);
-    const absl::string_view parent = DirectoryOf(path);
-    if (!HasReason(status, Reason::NOT_FOUND) || path.empty() ||
-        parent == path) {
-      return status;
+  absl::Status MakeDirectory(absl::string_view path) override {
+    const std::string name(path);
+    if (::mkdir(name.c_str(), kDirectoryMode) != 0) {
+      return MakeFileError(errno, "create directory", path);
     }
-    RETURN_IF_ERROR(CreateDirectories(parent));
-    return MakeDirectory(path);
+    return absl::OkStatus();
   }
 
   absl::Status SyncDirectory(absl::string_view path) override {
-    return SyncDirectoryAt(std::string(path));
+    const std::string name(path);
+    const Descriptor directory(Uninterrupted([&name] {
+      return ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }));
+    if (!directory.is_open()) return MakeFileError(errno, "open", path);
+    if (Uninterrupted([&directory] { return ::fsync(directory.get()); }) != 0) {
+      return MakeFileError(errno, "sync directory", path);
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> RealPath(absl::string_view path) override {
@@ -248,20 +242,6 @@ class PosixFileSystemImpl final : public FileSystem {
   }
 
  private:
-  // One directory, durably; OK if it exists as one.
-  absl::Status MakeDirectory(absl::string_view path) {
-    const std::string name(path);
-    if (::mkdir(name.c_str(), kDirectoryMode) == 0) {
-      return SyncDirectoryAt(std::string(DirectoryOf(path)));
-    }
-    const int error = errno;
-    if (error == EEXIST) {
-      ASSIGN_OR_RETURN(const FileStat stat, Stat(path));
-      if (stat.type == FileType::kDirectory) return absl::OkStatus();
-    }
-    return MakeFileError(error, "create directory", path);
-  }
-
   static absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path,
                                                     int flags) {
     std::string name(path);

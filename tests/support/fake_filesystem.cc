@@ -323,31 +323,23 @@ absl::Status FakeFileSystem::RemoveLocked(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status FakeFileSystem::CreateDirectories(absl::string_view path) {
+absl::Status FakeFileSystem::MakeDirectory(absl::string_view path) {
   const std::string name = Normalize(path);
-  return Mutate(FileOperation::kCreateDirectories, name, [&] {
+  return Mutate(FileOperation::kMakeDirectory, name, [&]() -> absl::Status {
     mu_.AssertHeld();
-    return CreateDirectoriesLocked(name);
+    if (Find(name) != nullptr) {
+      return MakeFileError(EEXIST, "create directory", name);
+    }
+    RETURN_IF_ERROR(CheckParent("create directory", name));
+    ChangeNames({{name, NewInode(FileType::kDirectory)}});
+    return absl::OkStatus();
   });
 }
 
-absl::Status FakeFileSystem::CreateDirectoriesLocked(const std::string& path) {
-  const InodePtr inode = Find(path);
-  if (inode != nullptr) {
-    if (inode->type == FileType::kDirectory) return absl::OkStatus();
-    return MakeFileError(EEXIST, "create directory", path);
-  }
-  const std::string parent(DirectoryOf(path));
-  const InodePtr parent_inode = Find(parent);
-  if (parent_inode == nullptr) {
-    RETURN_IF_ERROR(CreateDirectoriesLocked(parent));
-  } else if (parent_inode->type != FileType::kDirectory) {
-    return MakeFileError(ENOTDIR, "create directory", path);
-  }
-  const InodePtr made = NewInode(FileType::kDirectory);
-  names_[path] = made;
-  durable_names_[path] = made;
-  return absl::OkStatus();
+void FakeFileSystem::MakeDurableDirectories(const std::string& path) {
+  if (path != "/") MakeDurableDirectories(std::string(DirectoryOf(path)));
+  if (Find(path) == nullptr) names_[path] = NewInode(FileType::kDirectory);
+  durable_names_[path] = Find(path);
 }
 
 absl::Status FakeFileSystem::SyncDirectory(absl::string_view path) {
@@ -435,7 +427,7 @@ absl::Status FakeFileSystem::AppendTo(Inode& inode, const std::string& path,
 void FakeFileSystem::Put(absl::string_view path, absl::string_view bytes) {
   const std::string name = Normalize(path);
   MutexLock lock(mu_);
-  CHECK_OK(CreateDirectoriesLocked(std::string(DirectoryOf(name))));
+  MakeDurableDirectories(std::string(DirectoryOf(name)));
   InodePtr inode = Find(name);
   if (inode == nullptr) {
     inode = NewInode(FileType::kRegular);

@@ -35,11 +35,11 @@ enum class FileOperation {
   kTruncate,  // mutating
   kStat,      // of a path or an open file, and Size
   kList,
-  kRename,             // mutating
-  kLink,               // mutating
-  kRemove,             // mutating
-  kCreateDirectories,  // mutating
-  kSyncDirectory,      // mutating
+  kRename,         // mutating
+  kLink,           // mutating
+  kRemove,         // mutating
+  kMakeDirectory,  // mutating
+  kSyncDirectory,  // mutating
   kRealPath,
 };
 
@@ -77,7 +77,7 @@ class FakeFileSystem final : public FileSystem {
   absl::Status Rename(absl::string_view from, absl::string_view to) override;
   absl::Status Link(absl::string_view from, absl::string_view to) override;
   absl::Status Remove(absl::string_view path) override;
-  absl::Status CreateDirectories(absl::string_view path) override;
+  absl::Status MakeDirectory(absl::string_view path) override;
   absl::Status SyncDirectory(absl::string_view path) override;
   absl::StatusOr<std::string> RealPath(absl::string_view path) override;
 
@@ -188,9 +188,12 @@ class FakeFileSystem final : public FileSystem {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RemoveLocked(const std::string& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status CreateDirectoriesLocked(const std::string& path)
+  void MakeDurableDirectories(const std::string& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status SyncDirectoryLocked(const std::string& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether every directory above `path` has a durable name.
+  bool IsReachable(const std::string& path) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndProcess() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -8,6 +8,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <cerrno>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -130,12 +131,24 @@ void FakeFileSystem::Crash(Unsynced unsynced, Random* random) {
     }
   }
   pending_names_.clear();
+  // What lies below a directory that is lost is lost with it; a directory
+  // comes before what lies below it.
+  for (auto name = durable_names_.begin(); name != durable_names_.end();) {
+    name =
+        IsReachable(name->first) ? std::next(name) : durable_names_.erase(name);
+  }
   names_ = durable_names_;
   std::set<Inode*> seen;
   for (const auto& [path, inode] : names_) {
     if (seen.insert(inode.get()).second) inode->Crash(random);
   }
   EndProcess();
+}
+
+bool FakeFileSystem::IsReachable(const std::string& path) const {
+  if (path == "/") return true;
+  const std::string parent(DirectoryOf(path));
+  return durable_names_.contains(parent) && IsReachable(parent);
 }
 
 void FakeFileSystem::KillProcess() {
@@ -208,7 +221,7 @@ std::optional<std::string> FakeFileSystem::DurableContents(
     absl::string_view path) const {
   MutexLock lock(mu_);
   const auto found = durable_names_.find(JoinPath("/", path));
-  if (found == durable_names_.end() ||
+  if (found == durable_names_.end() || !IsReachable(found->first) ||
       found->second->type != FileType::kRegular) {
     return std::nullopt;
   }

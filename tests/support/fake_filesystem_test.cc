@@ -70,6 +70,41 @@ TEST_F(FakeFileSystemTest, SyncedDirectoryKeepsTheNameButNotTheBytes) {
   EXPECT_EQ(fs_.Contents("/d/a"), "");
 }
 
+TEST_F(FakeFileSystemTest, CrashLosesADirectoryThatWasNotSyncedWithItsFiles) {
+  ASSERT_OK(fs_.MakeDirectory("/d/e"));
+  auto file = Open("/d/e/a");
+  ASSERT_OK(file->Append("x"));
+  ASSERT_OK(file->Sync());
+  ASSERT_OK(fs_.SyncDirectory("/d/e"));
+  EXPECT_EQ(fs_.DurableContents("/d/e/a"), std::nullopt);
+  fs_.Crash();
+  EXPECT_THAT(fs_.Stat("/d/e"), HasReason("NOT_FOUND"));
+  EXPECT_EQ(fs_.Contents("/d/e/a"), std::nullopt);
+}
+
+// The process dies before any operation that makes directories; the next one
+// finds some of them there, and then the power fails.
+TEST_F(FakeFileSystemTest, CreateDirectoriesIsDurableWhoeverBegan) {
+  for (uint64_t at = 1; at <= 6; ++at) {
+    FakeFileSystem fs;
+    fs.HaltAt(at);
+    EXPECT_FALSE(fs.CreateDirectories("/a/b/c").ok()) << at;
+    fs.KillProcess();
+    ASSERT_OK(fs.CreateDirectories("/a/b/c")) << at;
+    fs.Crash();
+    EXPECT_OK(fs.Stat("/a/b/c")) << at;
+  }
+}
+
+TEST_F(FakeFileSystemTest, CreateDirectoriesSyncsAgainWhatItCouldNotSync) {
+  fs_.FailNext(FileOperation::kSyncDirectory, "/",
+               MakeError(Reason::IO_ERROR, "injected"));
+  EXPECT_THAT(fs_.CreateDirectories("/e"), HasReason("IO_ERROR"));
+  ASSERT_OK(fs_.CreateDirectories("/e"));
+  fs_.Crash();
+  EXPECT_OK(fs_.Stat("/e"));
+}
+
 TEST_F(FakeFileSystemTest, SyncOfAnotherDirectoryKeepsNothing) {
   ASSERT_OK(fs_.CreateDirectories("/d/e"));
   Open("/d/e/a");

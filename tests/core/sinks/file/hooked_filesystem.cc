@@ -84,9 +84,9 @@ absl::Status HookedFileSystem::Remove(absl::string_view path) {
   return inner_.Remove(path);
 }
 
-absl::Status HookedFileSystem::CreateDirectories(absl::string_view path) {
+absl::Status HookedFileSystem::MakeDirectory(absl::string_view path) {
   RETURN_IF_ERROR(hook_());
-  return inner_.CreateDirectories(path);
+  return inner_.MakeDirectory(path);
 }
 
 absl::Status HookedFileSystem::SyncDirectory(absl::string_view path) {

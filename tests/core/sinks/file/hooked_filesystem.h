@@ -34,7 +34,7 @@ class HookedFileSystem final : public FileSystem {
   absl::Status Rename(absl::string_view from, absl::string_view to) override;
   absl::Status Link(absl::string_view from, absl::string_view to) override;
   absl::Status Remove(absl::string_view path) override;
-  absl::Status CreateDirectories(absl::string_view path) override;
+  absl::Status MakeDirectory(absl::string_view path) override;
   absl::Status SyncDirectory(absl::string_view path) override;
   absl::StatusOr<std::string> RealPath(absl::string_view path) override;
 
