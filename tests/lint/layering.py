@@ -49,7 +49,8 @@ MAY_INCLUDE = {
     "proto/wire": PROTOCOL + CONFIGURATIONS + ("proto/penstock",),
     "server/dispatch": ANY_CORE + ("proto/wire", "proto/penstock"),
     "server": ANY_CORE + ("proto/wire", "proto/penstock"),
-    "client/controller": PROTOCOL + ("client", "proto/wire", "proto/penstock"),
+    "client/controller": PROTOCOL
+    + ("client", "core/pg", "proto/wire", "proto/penstock"),
     "client/cli": ANY_CORE + ("client", "proto/wire", "proto/penstock"),
     "client": PROTOCOL + ("proto/wire", "proto/penstock"),
     "tests/support": ANY_CORE + ("client/controller/state_store.h",),

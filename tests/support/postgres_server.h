@@ -62,6 +62,8 @@ class PostgresServer {
   void StopAtOnce();
   void Start();
 
+  // Where its socket is.
+  const std::string& directory() const { return directory_.path(); }
   std::string log() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
