@@ -89,6 +89,8 @@ absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
   ASSIGN_OR_RETURN(opened.progress, parts.target->Open(open),
                    _ << "while opening the sink");
   opened.sink_is_open = true;
+  std::unique_ptr<RowEncoder> encoder = parts.target->MakeEncoder();
+  if (encoder != nullptr) opened.encoder = std::move(encoder);
   if (opened.level == FtModel::kExactlyOnce) {
     RETURN_IF_ERROR(
         CheckProgress(opened.progress, request.spec.shards, request.base_steps,

@@ -3,6 +3,7 @@
 
 #include "core/contract/ft_model.h"
 #include "core/contract/output_endpoint.h"
+#include "core/contract/row_encoder.h"
 #include "core/record/schema.h"
 #include "core/record/step.h"
 
@@ -91,6 +92,10 @@ class OutputTarget {
   // Errors: WRITER_FENCED (a higher writer was there), FOREIGN_PROGRESS,
   // PROGRESS_LOST, STATE_DAMAGED, INVALID_CONFIG, UNAVAILABLE.
   virtual absl::StatusOr<std::vector<Step>> Open(const OutputOpen& open) = 0;
+  // The encoder of this target's rows, where they depend on what Open found:
+  // the schema, the target's own columns. Null: the connector's format encodes.
+  // Requires: Open succeeded.
+  virtual std::unique_ptr<RowEncoder> MakeEncoder() const { return nullptr; }
   // Below exactly-once: how many endpoints a shard may have, each writing a
   // batch of its own at the same time; they overtake each other. From 1.
   // Exactly-once: a shard has one.

@@ -26,7 +26,7 @@ absl::Status Malformed(absl::string_view why) {
 
 // An unquoted '@' or '/' of a password moves the rest of it into the host, the
 // port or the database, whose values libpq's messages would show.
-absl::Status CheckPlaces(const Conninfo& conninfo) {
+absl::Status CheckPlaces(const Conninfo& conninfo, Conninfo::Ports ports) {
   for (const absl::string_view host :
        absl::StrSplit(conninfo.Get("host"), ',')) {
     // A leading '@' is an abstract socket.
@@ -36,6 +36,7 @@ absl::Status CheckPlaces(const Conninfo& conninfo) {
   }
   for (const absl::string_view port :
        absl::StrSplit(conninfo.Get("port"), ',')) {
+    if (ports == Conninfo::Ports::kAny) break;
     uint32_t number = 0;
     if (!port.empty() &&
         (!absl::SimpleAtoi(port, &number) || number == 0 || number > 65'535)) {
@@ -50,7 +51,7 @@ absl::Status CheckPlaces(const Conninfo& conninfo) {
 
 }  // namespace
 
-absl::StatusOr<Conninfo> Conninfo::Parse(absl::string_view text) {
+absl::StatusOr<Conninfo> Conninfo::Parse(absl::string_view text, Ports ports) {
   Conninfo made;
   made.text_ = std::string(text);
   if (made.text_.find('\0') != std::string::npos) {
@@ -67,7 +68,8 @@ absl::StatusOr<Conninfo> Conninfo::Parse(absl::string_view text) {
     // What libpq tells dialogues to show as stars.
     if (absl::string_view(o->dispchar) == "*") made.secrets_.push_back(o->val);
   }
-  if (absl::Status status = CheckPlaces(made); !status.ok()) return status;
+  if (absl::Status status = CheckPlaces(made, ports); !status.ok())
+    return status;
   return made;
 }
 

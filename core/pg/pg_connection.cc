@@ -168,6 +168,7 @@ absl::Status PgConnection::SetUp(const PgOptions& options,
       " set_config('IntervalStyle', 'iso_8601', false),"
       " set_config('TimeZone', 'UTC', false),"
       " set_config('bytea_output', 'hex', false),"
+      " set_config('client_min_messages', 'error', false),"
       " set_config('standard_conforming_strings', 'on', false),"
       " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('default_transaction_read_only', 'off', false),"
@@ -254,6 +255,20 @@ absl::Status PgConnection::PutCopyData(absl::string_view data,
     if (put < 0) return Lost();
     if (put > 0) data.remove_prefix(bytes);
     RETURN_IF_ERROR(Flush(deadline));
+    RETURN_IF_ERROR(CheckPeer());
+  }
+  return absl::OkStatus();
+}
+
+// A server that takes data says nothing until their end, unless it has met an
+// error, whose text EndCopy will find, or gone away: then the rest is not sent.
+absl::Status PgConnection::CheckPeer() {
+  // An end of the stream may stand behind its last words.
+  for (int reads = 0; reads < 2; ++reads) {
+    pollfd socket = {
+        .fd = PQsocket(connection_), .events = POLLIN, .revents = 0};
+    if (::poll(&socket, 1, 0) <= 0) return absl::OkStatus();
+    if (PQconsumeInput(connection_) == 0) return Lost();
   }
   return absl::OkStatus();
 }

@@ -135,6 +135,7 @@ class PgConnection {
   absl::Status SetUp(const PgOptions& options, absl::Time deadline);
   absl::Status CheckIdle() const;
   absl::Status Flush(absl::Time deadline);
+  absl::Status CheckPeer();
   // Of what was sent: the last result, or the first error. Stops at COPY.
   absl::StatusOr<PgResult> Collect(absl::Time deadline);
   // The next result; null: there is none.

@@ -30,6 +30,7 @@ SinkRun::SinkRun(SinkDriver& driver, const OutputOpen& open)
     : driver_(driver),
       target_(driver.Make()),
       opened_(target_->Open(open)),
+      encoder_(opened_.ok() ? target_->MakeEncoder() : nullptr),
       answers_(std::make_shared<Answers>()) {}
 
 SinkRun::~SinkRun() { Close(); }
@@ -64,7 +65,7 @@ absl::Status SinkRun::Start(ShardIndex shard, StepRange steps) {
 absl::Status SinkRun::Push(ShardIndex shard, const Rows& rows) {
   for (const std::string& row : rows) {
     if (target_->Frames() == FrameKind::kConcatenated) {
-      frames_.push_back(absl::StrCat(row, "\n"));
+      frames_.push_back(FrameOf(row));
       RETURN_IF_ERROR(endpoint(shard).PushBuffer(frames_.back()));
     } else {
       frames_.push_back(row);
@@ -73,6 +74,17 @@ absl::Status SinkRun::Push(ShardIndex shard, const Rows& rows) {
     }
   }
   return absl::OkStatus();
+}
+
+std::string SinkRun::FrameOf(const std::string& row) {
+  if (encoder_ == nullptr) return absl::StrCat(row, "\n");
+  FrameBuffer frame;
+  CHECK_OK(encoder_->Encode({.value = row}, frame));
+  return std::string(frame.view());
+}
+
+std::string SinkRun::RowOfFrameBytes(size_t bytes) {
+  return std::string(bytes - FrameOf("").size(), 'x');
 }
 
 absl::Status SinkRun::End(ShardIndex shard) {

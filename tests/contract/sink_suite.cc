@@ -301,7 +301,7 @@ TEST_P(SinkContractTest, BufferOfTheGreatestSizeIsTaken) {
   ASSERT_OK(run.opened());
   ASSERT_EQ(run.endpoint(0).MaxBufferSizeBytes(),
             capabilities_.buffer_bytes_max);
-  const std::string row(capabilities_.buffer_bytes_max - 1, 'x');
+  const std::string row = run.RowOfFrameBytes(capabilities_.buffer_bytes_max);
   EXPECT_OK(run.WriteAndCommit(0, {0, 1}, {row}));
 }
 
@@ -310,7 +310,8 @@ TEST_P(SinkContractTest, OversizeBufferIsRefusedAndRollsTheBatchBack) {
                        KeepsExactlyOnce());
   SinkRun run(*driver_, FirstOpen());
   ASSERT_OK(run.opened());
-  const std::string row(capabilities_.buffer_bytes_max, 'x');
+  const std::string row =
+      run.RowOfFrameBytes(capabilities_.buffer_bytes_max + 1);
   EXPECT_THAT(run.Write(0, {0, 1}, {"dropped", row}),
               AllOf(StatusIs(absl::StatusCode::kInvalidArgument),
                     HasReason(Reason::RECORD_TOO_LARGE)));

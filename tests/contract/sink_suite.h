@@ -17,6 +17,7 @@
 
 #include "core/contract/ft_model.h"
 #include "core/contract/output_target.h"
+#include "core/contract/row_encoder.h"
 #include "core/record/step.h"
 
 #include <absl/status/status.h>
@@ -114,8 +115,11 @@ class SinkRun {
   void DestroyEndpoint(ShardIndex shard) { endpoints_.erase(shard); }
 
   absl::Status Start(ShardIndex shard, StepRange steps);
-  // Pushes each row as a frame, or a message, of its own.
+  // Pushes each row as a frame, or a message, of its own: as the target's own
+  // encoder makes it, if it has one, else as a line.
   absl::Status Push(ShardIndex shard, const Rows& rows);
+  // A row whose frame has so many bytes.
+  std::string RowOfFrameBytes(size_t bytes);
   // BatchEnd.
   absl::Status End(ShardIndex shard);
   // BatchProbe.
@@ -139,9 +143,13 @@ class SinkRun {
  private:
   struct Answers;
 
+  std::string FrameOf(const std::string& row);
+
   SinkDriver& driver_;
   const std::unique_ptr<OutputTarget> target_;
   const absl::StatusOr<std::vector<Step>> opened_;
+  // Null: rows are lines.
+  const std::unique_ptr<RowEncoder> encoder_;
   std::map<ShardIndex, std::unique_ptr<OutputEndpoint>> endpoints_;
   // Frames must live until their commit is confirmed.
   std::deque<std::string> frames_;

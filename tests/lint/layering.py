@@ -45,6 +45,7 @@ MAY_INCLUDE = {
     "core/format": VALUES,
     "core/connector": CORE,
     "core/sources/*": EXTENSION,
+    "core/sinks/postgres": EXTENSION + ("core/pg",),
     "core/sinks/*": EXTENSION,
     "proto/wire": PROTOCOL + CONFIGURATIONS + ("proto/penstock",),
     "server/dispatch": ANY_CORE + ("proto/wire", "proto/penstock"),

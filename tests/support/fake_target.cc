@@ -232,6 +232,10 @@ FrameKind FakeTarget::Frames() const { return options_.frames; }
 
 bool FakeTarget::TellsRowsApart() const { return options_.tells_rows_apart; }
 
+std::unique_ptr<RowEncoder> FakeTarget::MakeEncoder() const {
+  return options_.make_encoder ? options_.make_encoder() : nullptr;
+}
+
 absl::StatusOr<std::vector<Step>> FakeTarget::Open(const OutputOpen& open) {
   state_->open = open;
   state_->table = FakeDatabase::TableName(open.pipeline, open.connector);

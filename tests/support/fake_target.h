@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ class FakeTarget final : public OutputTarget {
     uint32_t writers_max = 1;
     // Whether it says so, and has probes.
     bool tells_rows_apart = false;
+    // What MakeEncoder gives; null: it gives none.
+    std::function<std::unique_ptr<RowEncoder>()> make_encoder = nullptr;
   };
   // `database` outlives this.
   FakeTarget(FakeDatabase& database, Options options);
@@ -53,6 +56,7 @@ class FakeTarget final : public OutputTarget {
   std::optional<FtModel> FaultTolerance() const override;
   FrameKind Frames() const override;
   bool TellsRowsApart() const override;
+  std::unique_ptr<RowEncoder> MakeEncoder() const override;
   absl::StatusOr<std::vector<Step>> Open(const OutputOpen& open) override;
   absl::StatusOr<std::unique_ptr<OutputEndpoint>> MakeEndpoint(
       ShardIndex shard) override;

@@ -199,6 +199,10 @@ void PostgresProxy::ReadClient(Wire& wire) {
       // A simple query, or the Sync behind the messages of an extended one.
     } else if (type == 'Q' || type == 'S') {
       PassStatement(wire, std::exchange(wire.scanned, 0));
+    } else if (type == 'd' || type == 'c' || type == 'f') {
+      // COPY's data and its end, which are answered by themselves.
+      SendAll(wire.server, wire.from_client.substr(0, wire.scanned));
+      wire.from_client.erase(0, std::exchange(wire.scanned, 0));
     } else if (type == 'X') {
       return wire.Cut();
     }

@@ -295,6 +295,35 @@ TEST_F(OpenTest, TheColumnsAreToldToTheParser) {
   EXPECT_EQ(asked, schema);
 }
 
+// One that tells when a copy of it is made, as for each shard.
+class TellingEncoder final : public RowEncoder {
+ public:
+  explicit TellingEncoder(int& copies) : copies_(copies) {}
+  absl::Status Encode(const Record& /*record*/, FrameBuffer& /*out*/) override {
+    return absl::OkStatus();
+  }
+  size_t EstimateBytes(size_t /*records*/,
+                       size_t /*payload_bytes*/) const override {
+    return 0;
+  }
+  std::unique_ptr<RowEncoder> Clone() const override {
+    ++copies_;
+    return std::make_unique<TellingEncoder>(copies_);
+  }
+
+ private:
+  int& copies_;
+};
+
+TEST(OpenEncoderTest, TheSinksOwnEncoderIsUsedIfItBringsOne) {
+  int copies = 0;
+  Harness harness({}, {.make_encoder = [&copies] {
+                    return std::make_unique<TellingEncoder>(copies);
+                  }});
+  harness.MustOpen();
+  EXPECT_GT(copies, 0);
+}
+
 TEST(OpenMessagesTest, EncoderIsAskedForMessagesWhereTheSinkWantsThem) {
   Harness harness({}, {.frames = FrameKind::kMessages});
   harness.MustOpen();

@@ -1,0 +1,152 @@
+#include "core/sinks/postgres/catalog.h"
+
+#include "core/base/status_macros.h"
+
+#include <absl/strings/string_view.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+// Each column's type, followed through domains and arrays to what is beneath.
+constexpr absl::string_view kColumnsSql = R"sql(
+WITH RECURSIVE step AS (
+  SELECT a.attnum, a.atttypid AS typ, a.atttypmod AS typmod,
+         0 AS arrays, 0::oid AS element
+    FROM pg_catalog.pg_attribute a
+   WHERE a.attrelid = pg_catalog.to_regclass($1)
+     AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT s.attnum,
+         CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.typelem END,
+         CASE WHEN t.typtype = 'd' AND t.typtypmod <> -1 THEN t.typtypmod
+              ELSE s.typmod END,
+         s.arrays + CASE WHEN t.typtype = 'd' THEN 0 ELSE 1 END,
+         CASE WHEN t.typtype = 'd' THEN s.element ELSE t.typelem END
+    FROM step s
+    JOIN pg_catalog.pg_type t ON t.oid = s.typ
+    LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem
+   WHERE t.typtype = 'd' OR (t.typelem <> 0 AND e.typarray = t.oid)
+)
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+       (SELECT p.proname FROM pg_catalog.pg_proc p WHERE p.oid = t.typreceive),
+       s.typmod, s.arrays, s.element, a.attnotnull,
+       a.atthasdef OR a.attidentity <> '',
+       a.attgenerated <> '' OR a.attidentity = 'a'
+  FROM step s
+  JOIN pg_catalog.pg_type t ON t.oid = s.typ
+  JOIN pg_catalog.pg_attribute a
+    ON a.attrelid = pg_catalog.to_regclass($1) AND a.attnum = s.attnum
+  LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem
+ WHERE t.typtype <> 'd' AND NOT (t.typelem <> 0 AND e.typarray = t.oid)
+ ORDER BY a.attnum)sql";
+
+constexpr absl::string_view kUniqueSql = R"sql(
+SELECT i.indexrelid, a.attname
+  FROM pg_catalog.pg_index i
+  JOIN pg_catalog.pg_attribute a
+    ON a.attrelid = i.indrelid
+   AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
+ WHERE i.indrelid = pg_catalog.to_regclass($1)
+   AND i.indisunique AND i.indisvalid AND i.indimmediate
+   AND i.indpred IS NULL AND i.indexprs IS NULL
+ ORDER BY i.indexrelid, a.attname)sql";
+
+PgLayout LayoutOf(absl::string_view receive) {
+  static constexpr std::array<std::pair<absl::string_view, PgLayout>, 20>
+      kLayouts = {{{"boolrecv", PgLayout::kBool},
+                   {"int2recv", PgLayout::kInt2},
+                   {"int4recv", PgLayout::kInt4},
+                   {"int8recv", PgLayout::kInt8},
+                   {"float4recv", PgLayout::kFloat4},
+                   {"float8recv", PgLayout::kFloat8},
+                   {"numeric_recv", PgLayout::kNumeric},
+                   {"textrecv", PgLayout::kText},
+                   {"varcharrecv", PgLayout::kText},
+                   {"bpcharrecv", PgLayout::kText},
+                   {"namerecv", PgLayout::kText},
+                   {"xml_recv", PgLayout::kText},
+                   {"enum_recv", PgLayout::kText},
+                   {"citextrecv", PgLayout::kText},
+                   {"json_recv", PgLayout::kJson},
+                   {"jsonb_recv", PgLayout::kJsonb},
+                   {"bytearecv", PgLayout::kBytea},
+                   {"uuid_recv", PgLayout::kUuid},
+                   {"date_recv", PgLayout::kDate},
+                   {"time_recv", PgLayout::kTime}}};
+  for (const auto& [name, layout] : kLayouts) {
+    if (name == receive) return layout;
+  }
+  if (receive == "timestamp_recv") return PgLayout::kTimestamp;
+  if (receive == "timestamptz_recv") return PgLayout::kTimestamptz;
+  return PgLayout::kOther;
+}
+
+// Source: numerictypmodin, varchartypmodin and timestamptypmodin of PostgreSQL.
+// The first four bytes of a typmod are a header's, where there is one.
+void ReadTypmod(absl::string_view receive, int64_t typmod, PgColumn& column) {
+  if (typmod < 0) return;
+  const int bare = static_cast<int>(typmod - 4);
+  if (column.layout == PgLayout::kNumeric && bare >= 0) {
+    column.precision = (bare >> 16) & 0xFFFF;
+    // Eleven bits with a sign since version 15, never more before.
+    column.scale = ((bare & 0x7FF) ^ 1024) - 1024;
+  } else if (receive == "varcharrecv" || receive == "bpcharrecv") {
+    column.length = bare;
+  } else if (column.layout == PgLayout::kTime ||
+             column.layout == PgLayout::kTimestamp ||
+             column.layout == PgLayout::kTimestamptz) {
+    column.length = static_cast<int>(typmod);
+  }
+}
+
+absl::StatusOr<PgColumn> ReadColumn(const PgResult& result, size_t row) {
+  PgColumn column;
+  column.name = std::string(result.Text(row, 0));
+  column.type = std::string(result.Text(row, 1));
+  const absl::string_view receive = result.Text(row, 2);
+  ASSIGN_OR_RETURN(const int64_t typmod, result.Int64(row, 3));
+  ASSIGN_OR_RETURN(const int64_t arrays, result.Int64(row, 4));
+  ASSIGN_OR_RETURN(const int64_t element, result.Int64(row, 5));
+  column.is_array = arrays > 0;
+  column.element_oid = static_cast<uint32_t>(element);
+  column.layout = arrays > 1 ? PgLayout::kOther : LayoutOf(receive);
+  ReadTypmod(receive, typmod, column);
+  column.not_null = result.Bool(row, 6);
+  column.has_default = result.Bool(row, 7);
+  column.is_generated = result.Bool(row, 8);
+  return column;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<PgTable>> ReadTable(PgConnection& connection,
+                                                 const TableName& name,
+                                                 absl::Time deadline) {
+  const std::array params = {PgParam::Text(name.Quoted())};
+  ASSIGN_OR_RETURN(const PgResult columns,
+                   connection.Exec(kColumnsSql, params, deadline),
+                   _ << "while reading the columns of " << name.ToString());
+  PgTable table;
+  for (size_t row = 0; row < columns.rows(); ++row) {
+    ASSIGN_OR_RETURN(PgColumn column, ReadColumn(columns, row));
+    table.columns.push_back(std::move(column));
+  }
+  if (table.columns.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const PgResult keys,
+                   connection.Exec(kUniqueSql, params, deadline),
+                   _ << "while reading the indexes of " << name.ToString());
+  for (size_t row = 0; row < keys.rows(); ++row) {
+    if (row == 0 || keys.Text(row, 0) != keys.Text(row - 1, 0)) {
+      table.unique_keys.emplace_back();
+    }
+    table.unique_keys.back().emplace_back(keys.Text(row, 1));
+  }
+  for (auto& key : table.unique_keys) std::sort(key.begin(), key.end());
+  return table;
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,75 @@
+// What a server's catalog says of a table.
+#pragma once
+
+#include "core/pg/pg_connection.h"
+#include "core/sinks/postgres/table_name.h"
+
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+
+// How a value of a type travels, beneath domains and arrays. Types are told by
+// the function that receives them in binary, which fixes the layout; so those
+// of extensions that are text underneath (citext) are text here, too.
+enum class PgLayout {
+  kBool,
+  kInt2,
+  kInt4,
+  kInt8,
+  kFloat4,
+  kFloat8,
+  kNumeric,
+  // text, varchar, char, name, xml, enumerations: the text itself.
+  kText,
+  kJson,
+  kJsonb,
+  kBytea,
+  kUuid,
+  kDate,
+  kTime,
+  kTimestamp,
+  kTimestamptz,
+  // Any other, of which only the text form is known here.
+  kOther,
+};
+
+// A plain value.
+struct PgColumn {
+  std::string name;
+  // For people: "numeric(10,2)[]", or a domain's name.
+  std::string type;
+  PgLayout layout = PgLayout::kOther;
+  bool is_array = false;
+  // Of an array: the type of its elements. More than one array around each
+  // other, by domains: kOther.
+  uint32_t element_oid = 0;
+  // numeric: most digits, and digits after the point.
+  std::optional<int> precision;
+  std::optional<int> scale;
+  // varchar(n), char(n): most characters. time, timestamp: decimals.
+  std::optional<int> length;
+  bool not_null = false;
+  // Has a default, or makes its values itself.
+  bool has_default = false;
+  // GENERATED ALWAYS: takes no value.
+  bool is_generated = false;
+};
+
+struct PgTable {
+  std::vector<PgColumn> columns;
+  // The column sets of usable unique indexes, each sorted by name.
+  std::vector<std::vector<std::string>> unique_keys;
+};
+
+// nullopt: there is no such table, as far as this role can see.
+absl::StatusOr<std::optional<PgTable>> ReadTable(PgConnection& connection,
+                                                 const TableName& name,
+                                                 absl::Time deadline);
+
+}  // namespace penstock::core

@@ -1,0 +1,289 @@
+#include "core/sinks/postgres/progress_table.h"
+
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "core/pg/pg_error.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+// bigint is signed.
+constexpr uint64_t kNumberMax = INT64_MAX;
+// Makers of the table wait here for each other: CREATE … IF NOT EXISTS alone
+// fails when two of them run at once. ("penstock" in ASCII.)
+constexpr absl::string_view kMakersLock = "8099005306440704875";
+
+std::string ToText(const Writer& writer) {
+  return absl::StrCat(writer.epoch, ".", writer.open_number);
+}
+
+}  // namespace
+
+ProgressTable::ProgressTable(TableName name, OutputOpen open)
+    : name_(std::move(name)), open_(std::move(open)) {}
+
+std::string ProgressTable::CreateSql() const {
+  return absl::StrCat(
+      "CREATE SCHEMA IF NOT EXISTS ",
+      PgConnection::QuoteIdentifier(name_.schema),
+      "; CREATE TABLE IF NOT EXISTS ", name_.Quoted(),
+      " (pipeline text NOT NULL, connector text NOT NULL,"
+      " shard bigint NOT NULL, incarnation text NOT NULL,"
+      " epoch bigint NOT NULL, open_number bigint NOT NULL,"
+      " steps bigint NOT NULL,"
+      " updated_at timestamptz NOT NULL DEFAULT now(),"
+      " PRIMARY KEY (pipeline, connector, shard)) WITH (fillfactor = 50)");
+}
+
+absl::Status ProgressTable::Create(PgConnection& connection,
+                                   absl::Time deadline) const {
+  RETURN_IF_ERROR(
+      connection.Exec(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(",
+                                   kMakersLock, "); ", CreateSql(), "; COMMIT"),
+                      deadline))
+  << "while making the progress table " << name_.ToString();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ProgressTable::Row>> ProgressTable::ReadRows(
+    PgConnection& connection, absl::string_view suffix,
+    absl::Time deadline) const {
+  const std::array params = {PgParam::Text(open_.pipeline),
+                             PgParam::Text(open_.connector)};
+  ASSIGN_OR_RETURN(
+      const PgResult result,
+      connection.Exec(
+          absl::StrCat("SELECT shard, incarnation, epoch, open_number, steps"
+                       " FROM ",
+                       name_.Quoted(),
+                       " WHERE pipeline = $1 AND connector = $2", suffix),
+          params, deadline),
+      _ << "while reading the progress in " << name_.ToString());
+  std::vector<Row> rows;
+  for (size_t i = 0; i < result.rows(); ++i) {
+    Row row;
+    ASSIGN_OR_RETURN(const uint64_t shard, result.Uint64(i, 0));
+    row.shard = static_cast<uint32_t>(shard);
+    row.incarnation = std::string(result.Text(i, 1));
+    ASSIGN_OR_RETURN(row.writer.epoch, result.Uint64(i, 2));
+    ASSIGN_OR_RETURN(row.writer.open_number, result.Uint64(i, 3));
+    ASSIGN_OR_RETURN(row.steps, result.Uint64(i, 4));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+absl::Status ProgressTable::CheckRow(const Row& row) const {
+  if (row.incarnation != open_.incarnation) {
+    return MakeError(
+        Reason::FOREIGN_PROGRESS,
+        absl::StrCat(
+            name_.ToString(), " has the progress of connector ",
+            open_.connector, " of pipeline ", open_.pipeline,
+            " for incarnation ", row.incarnation, ", and this is ",
+            open_.incarnation,
+            ": the controller's state is another one. Restore the state; or "
+            "give the pipeline another name; or, if the rows may come again, "
+            "DELETE FROM ",
+            name_.Quoted(),
+            " WHERE pipeline = ", PgConnection::QuoteLiteral(open_.pipeline),
+            " AND connector = ", PgConnection::QuoteLiteral(open_.connector)),
+        {{"incarnation", row.incarnation},
+         {"pipeline", open_.pipeline},
+         {"connector", open_.connector}});
+  }
+  if (open_.writer < row.writer) {
+    return MakeError(
+        Reason::WRITER_FENCED,
+        absl::StrCat("writer ", ToText(open_.writer), " of connector ",
+                     open_.connector, " is fenced in ", name_.ToString(),
+                     " by writer ", ToText(row.writer),
+                     "; assert the epoch, then reopen with a higher writer"),
+        {{"writer", ToText(open_.writer)},
+         {"higher_writer", ToText(row.writer)}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgressTable::CheckRows(const std::vector<Row>& rows) const {
+  for (const Row& row : rows) {
+    RETURN_IF_ERROR(CheckRow(row));
+    if (open_.writer != row.writer) continue;
+    return MakeError(
+        Reason::WRITER_FENCED,
+        absl::StrCat("writer ", ToText(open_.writer), " of connector ",
+                     open_.connector, " was used before, says ",
+                     name_.ToString(), "; reopen with a higher writer"),
+        {{"writer", ToText(open_.writer)}});
+  }
+  if (rows.empty() && !open_.first_open) return Lost();
+  return absl::OkStatus();
+}
+
+absl::Status ProgressTable::Lost() const {
+  return MakeError(
+      Reason::PROGRESS_LOST,
+      absl::StrCat(name_.ToString(), " holds no progress of connector ",
+                   open_.connector, " of pipeline ", open_.pipeline,
+                   ", though it was opened before: rows were deleted, the "
+                   "database was replaced, or the connector last ran below "
+                   "exactly-once. Restore it; or start anew with another "
+                   "connector name and an empty table"),
+      {{"connector", open_.connector}});
+}
+
+absl::Status ProgressTable::Check(PgConnection& connection,
+                                  absl::Time deadline) const {
+  if (open_.writer.epoch > kNumberMax ||
+      open_.writer.open_number > kNumberMax || open_.base_steps > kNumberMax) {
+    return MakeError(Reason::INVALID_REQUEST,
+                     "postgres sink: a writer's and a step's numbers are below "
+                     "2^63");
+  }
+  const absl::StatusOr<std::vector<Row>> rows =
+      ReadRows(connection, "", deadline);
+  if (rows.ok()) return CheckRows(*rows);
+  if (SqlStateOf(rows.status()) != "42P01" &&
+      SqlStateOf(rows.status()) != "3F000") {
+    return rows.status();
+  }
+  if (!open_.first_open) return Lost();
+  return MakeError(Reason::NOT_FOUND,
+                   absl::StrCat("postgres sink: there is no progress table ",
+                                name_.ToString(),
+                                ", which exactly-once needs; set create_table, "
+                                "or have it made: ",
+                                CreateSql()),
+                   {{"field", "sink.postgres.progress_table"}});
+}
+
+bool ProgressTable::IsConflict(const absl::Status& error) {
+  const std::optional<std::string> sqlstate = SqlStateOf(error);
+  // A lock that was not given; two first opens at once; a deadlock.
+  return sqlstate == "55P03" || sqlstate == "23505" || sqlstate == "40P01";
+}
+
+absl::StatusOr<std::vector<Step>> ProgressTable::Take(
+    PgConnection& connection, absl::Time deadline) const {
+  // Short, for what holds a lock is to be ended rather than waited for.
+  RETURN_IF_ERROR(
+      connection.Exec("BEGIN; SET LOCAL lock_timeout = '1s'", deadline));
+  absl::StatusOr<std::vector<Step>> taken = TakeRows(connection, deadline);
+  if (taken.ok()) {
+    absl::Status committed = connection.Commit(deadline);
+    if (committed.ok()) return taken;
+    taken = std::move(committed);
+  }
+  if (connection.is_open()) connection.Reset(deadline).IgnoreError();
+  return taken;
+}
+
+absl::StatusOr<std::vector<Step>> ProgressTable::TakeRows(
+    PgConnection& connection, absl::Time deadline) const {
+  ASSIGN_OR_RETURN(
+      const std::vector<Row> rows,
+      ReadRows(connection, " ORDER BY shard FOR UPDATE", deadline));
+  RETURN_IF_ERROR(CheckRows(rows));
+  std::vector<Step> steps(open_.shards, open_.base_steps);
+  if (rows.size() == open_.shards) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].shard != i) return Lost();
+      steps[i] = rows[i].steps;
+    }
+  } else if (!rows.empty()) {
+    RETURN_IF_ERROR(CheckReshard(rows));
+  }
+  // The rows of all shards, and of no other, as this writer's.
+  const std::array params = {PgParam::Text(open_.pipeline),
+                             PgParam::Text(open_.connector),
+                             PgParam::Uint(open_.shards),
+                             PgParam::Text(open_.incarnation),
+                             PgParam::Uint(open_.writer.epoch),
+                             PgParam::Uint(open_.writer.open_number),
+                             PgParam::Uint(open_.base_steps)};
+  const std::array remove = {params[0], params[1], params[2]};
+  RETURN_IF_ERROR(connection.Exec(
+      absl::StrCat("DELETE FROM ", name_.Quoted(),
+                   " WHERE pipeline = $1 AND connector = $2 AND shard >= $3"),
+      remove, deadline));
+  RETURN_IF_ERROR(connection.Exec(
+      absl::StrCat("INSERT INTO ", name_.Quoted(),
+                   " AS p (pipeline, connector, shard, incarnation, epoch,"
+                   " open_number, steps)"
+                   " SELECT $1, $2, s, $4, $5::bigint, $6::bigint, $7::bigint"
+                   " FROM generate_series(0, $3::bigint - 1) AS s"
+                   " ON CONFLICT (pipeline, connector, shard) DO UPDATE SET"
+                   " epoch = EXCLUDED.epoch,"
+                   " open_number = EXCLUDED.open_number, updated_at = now()"),
+      params, deadline))
+  << "while taking the progress in " << name_.ToString();
+  return steps;
+}
+
+absl::Status ProgressTable::CheckReshard(const std::vector<Row>& rows) const {
+  for (const Row& row : rows) {
+    if (row.steps == open_.base_steps) continue;
+    const bool behind = row.steps < open_.base_steps;
+    return MakeError(
+        behind ? Reason::PROGRESS_BEHIND : Reason::PROGRESS_AHEAD,
+        absl::StrCat(name_.ToString(), " holds the progress of ", rows.size(),
+                     " shards, and ", open_.shards,
+                     " are wanted; their number can change only where all "
+                     "stand at the checkpoint, ",
+                     open_.base_steps, ", and shard ", row.shard, " is at ",
+                     row.steps,
+                     "; open it with the old number, and take a checkpoint"),
+        {{"shard", absl::StrCat(row.shard)},
+         {"progress", absl::StrCat(row.steps)},
+         {"base_steps", absl::StrCat(open_.base_steps)}});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ProgressTable::Move(PgConnection& connection,
+                                         ShardIndex shard, StepRange steps,
+                                         absl::Time deadline) const {
+  const std::array params = {PgParam::Text(open_.pipeline),
+                             PgParam::Text(open_.connector),
+                             PgParam::Uint(shard),
+                             PgParam::Text(open_.incarnation),
+                             PgParam::Uint(open_.writer.epoch),
+                             PgParam::Uint(open_.writer.open_number),
+                             PgParam::Uint(steps.begin),
+                             PgParam::Uint(steps.end)};
+  ASSIGN_OR_RETURN(
+      const PgResult result,
+      connection.Exec(
+          absl::StrCat("UPDATE ", name_.Quoted(),
+                       " SET steps = $8, updated_at = now()"
+                       " WHERE pipeline = $1 AND connector = $2"
+                       " AND shard = $3 AND incarnation = $4 AND epoch = $5"
+                       " AND open_number = $6 AND steps = $7"),
+          params, deadline),
+      _ << "while moving the progress in " << name_.ToString());
+  return result.affected() == 1;
+}
+
+absl::StatusOr<Step> ProgressTable::Read(PgConnection& connection,
+                                         ShardIndex shard,
+                                         absl::Time deadline) const {
+  const absl::StatusOr<std::vector<Row>> rows =
+      ReadRows(connection, absl::StrCat(" AND shard = ", shard), deadline);
+  if (!rows.ok()) {
+    return SqlStateOf(rows.status()) == "42P01" ? Lost() : rows.status();
+  }
+  if (rows->empty()) return Lost();
+  RETURN_IF_ERROR(CheckRow(rows->front()));
+  if (rows->front().writer == open_.writer) return rows->front().steps;
+  // Lower than ours, which had taken it: somebody has set the row back.
+  return Lost();
+}
+
+}  // namespace penstock::core

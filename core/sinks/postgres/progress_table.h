@@ -1,0 +1,76 @@
+// How far each shard is, in the database that has its rows. See
+// core/sinks/postgres/README.md; upholds INV-1 and INV-7.
+#pragma once
+
+#include "core/contract/output_target.h"
+#include "core/pg/pg_connection.h"
+#include "core/record/step.h"
+#include "core/sinks/postgres/table_name.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+
+// One row a shard: who writes, and the count of steps that the shard holds. It
+// is moved in the transaction of the rows themselves, by its last statement.
+//
+// Threads: thread-compatible; constant once made.
+class ProgressTable {
+ public:
+  ProgressTable(TableName name, OutputOpen open);
+
+  // If it is missing. One at a time, whoever calls.
+  absl::Status Create(PgConnection& connection, absl::Time deadline) const;
+
+  // Takes no lock and changes nothing: what Take would refuse, before anybody
+  // is disturbed. An absent table is as one without rows.
+  absl::Status Check(PgConnection& connection, absl::Time deadline) const;
+  // In one transaction: makes `open`'s writer that of every shard, and returns
+  // how far each is.
+  // Errors: as OutputTarget::Open. Those that IsConflict are to be tried again
+  // once the sessions of lower writers have ended.
+  absl::StatusOr<std::vector<Step>> Take(PgConnection& connection,
+                                         absl::Time deadline) const;
+  static bool IsConflict(const absl::Status& error);
+
+  // Compare-and-set, within the transaction of the rows: from `steps.begin` to
+  // `steps.end`. False: the row is not ours, or not at `steps.begin`.
+  absl::StatusOr<bool> Move(PgConnection& connection, ShardIndex shard,
+                            StepRange steps, absl::Time deadline) const;
+  // Where `shard` is, if it is still ours.
+  // Errors: WRITER_FENCED, FOREIGN_PROGRESS, PROGRESS_LOST.
+  absl::StatusOr<Step> Read(PgConnection& connection, ShardIndex shard,
+                            absl::Time deadline) const;
+
+  // The statement that makes it, for people.
+  std::string CreateSql() const;
+  const TableName& name() const { return name_; }
+
+ private:
+  struct Row {
+    uint32_t shard = 0;
+    std::string incarnation;
+    Writer writer;
+    Step steps = 0;
+  };
+  absl::StatusOr<std::vector<Row>> ReadRows(PgConnection& connection,
+                                            absl::string_view suffix,
+                                            absl::Time deadline) const;
+  absl::Status CheckRow(const Row& row) const;
+  absl::Status CheckRows(const std::vector<Row>& rows) const;
+  absl::StatusOr<std::vector<Step>> TakeRows(PgConnection& connection,
+                                             absl::Time deadline) const;
+  absl::Status Lost() const;
+  absl::Status CheckReshard(const std::vector<Row>& rows) const;
+
+  const TableName name_;
+  const OutputOpen open_;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,58 @@
+// How rows of a schema become rows of a table.
+#pragma once
+
+#include "core/record/schema.h"
+#include "core/sinks/postgres/catalog.h"
+#include "core/sinks/postgres/config.h"
+#include "core/sinks/postgres/table_name.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+
+// A column that is written. A plain value.
+struct PlannedColumn {
+  PgColumn column;
+  // As declared; ignored where records carry no row.
+  SqlType type = SqlType::kVarchar;
+  // Part of the key of kUpsert: never null.
+  bool is_key = false;
+};
+
+// Constant once made.
+struct RowPlan {
+  // In the order in which COPY gets them. Without a schema: the one that takes
+  // the record as it came.
+  std::vector<PlannedColumn> columns;
+  bool has_schema = false;
+  PostgresMode mode = PostgresMode::kAppend;
+  // False: text, because of a column whose binary form is not known.
+  bool is_binary = true;
+
+  // Once a session, before the first COPY; empty: nothing.
+  std::string session_sql;
+  std::string copy_sql;
+  // The relation that COPY names in its errors.
+  std::string copy_relation;
+  // After COPY: from what was copied into the table.
+  std::vector<std::string> merge_sql;
+};
+
+// Checks the declared columns against the table's, one by one.
+// Errors: INVALID_CONFIG: what does not fit, both types, and what to do.
+absl::StatusOr<RowPlan> PlanRows(const PostgresSinkConfig& config,
+                                 const TableName& name, const Schema& schema,
+                                 const PgTable& table);
+
+// The statement that makes the table for `schema`, if it is missing.
+// Errors: INVALID_CONFIG: a column has a type of which there is none.
+absl::StatusOr<std::string> CreateTableSql(const PostgresSinkConfig& config,
+                                           const TableName& name,
+                                           const Schema& schema);
+
+}  // namespace penstock::core

@@ -1,0 +1,122 @@
+// A writer that stopped somewhere and is followed by another one (INV-7).
+#include "core/base/thread.h"
+#include "core/sinks/postgres/session_name.h"
+#include "tests/core/sinks/postgres/postgres_fixture.h"
+#include "tests/support/status_matchers.h"
+
+#include <absl/strings/str_cat.h>
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+using testing::ElementsAre;
+using testing::Not;
+
+class PostgresZombieTest : public PostgresSinkTest {
+ protected:
+  void SetUp() override {
+    PostgresSinkTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    Run("CREATE TABLE t (record text)");
+    low_ = Start(Schema());
+  }
+  std::unique_ptr<SinkWriter> StartNext() {
+    return Start(Config(), Open(2, Schema()));
+  }
+  std::vector<std::string> Table() { return Query("SELECT record FROM t"); }
+
+  std::unique_ptr<SinkWriter> low_;
+};
+
+// Its transaction holds the progress row, and nobody will end it but the next.
+TEST_F(PostgresZombieTest, StoppedBetweenCompareAndSetAndCommit) {
+  ASSERT_OK(low_->PushRecords({0, 1}, {"late"}));
+  // COMMIT waits within the server, for a lock that this test holds.
+  Run("CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$"
+      " BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;"
+      "CREATE CONSTRAINT TRIGGER wait AFTER UPDATE ON penstock.progress"
+      " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.steps = 1)"
+      " EXECUTE FUNCTION wait();"
+      "SELECT pg_advisory_lock(7)");
+  absl::Status woken;
+  {
+    Thread zombie("zombie", [this, &woken](const std::stop_token& /*stop*/) {
+      woken = low_->End();
+    });
+    AwaitTrue(
+        "SELECT count(*) = 1 FROM pg_locks"
+        " WHERE locktype = 'advisory' AND NOT granted");
+    const auto high = StartNext();
+    EXPECT_THAT(high->opened(), IsOkAndHolds(ElementsAre(0u)));
+    Run("SELECT pg_advisory_unlock(7); DROP TRIGGER wait ON penstock.progress");
+    ASSERT_OK(high->PushRecords({0, 1}, {"next"}));
+    ASSERT_OK(high->End());
+  }
+  // Its session was gone before the next writer had its fence: it may have
+  // looked in between, and then hears of it at its next compare-and-set.
+  EXPECT_THAT(woken, Not(IsOk()));
+  absl::Status again = low_->PushRecords({0, 1}, {"late"});
+  if (again.ok()) again = low_->End();
+  EXPECT_THAT(again, HasReason(Reason::WRITER_FENCED));
+  EXPECT_THAT(Table(), ElementsAre("next"));
+}
+
+TEST_F(PostgresZombieTest, StoppedWithinCopy) {
+  ASSERT_OK(low_->PushRecords({0, 1}, {"late"}));
+  const auto high = StartNext();
+  ASSERT_OK(high->opened());
+  // The table is free.
+  Run("BEGIN; LOCK TABLE t NOWAIT; COMMIT");
+  ASSERT_OK(high->PushRecords({0, 1}, {"next"}));
+  ASSERT_OK(high->End());
+  EXPECT_THAT(low_->End(), HasReason(Reason::WRITER_FENCED));
+  EXPECT_THAT(Table(), ElementsAre("next"));
+}
+
+// A session of it that came up behind the back of the next open.
+TEST_F(PostgresZombieTest, SessionThatHoldsTheRowIsEndedHoweverLateItCame) {
+  const auto parsed = Conninfo::Parse(conninfo_);
+  ASSERT_OK(parsed);
+  const auto late = PgConnection::Connect(
+      *parsed, {.application_name = SessionName(Open(1, Schema()), 0)},
+      RealClock(), Soon());
+  ASSERT_OK(late);
+  ASSERT_OK(
+      (*late)->Exec("BEGIN; UPDATE penstock.progress SET steps = 1", Soon()));
+  const auto high = StartNext();
+  EXPECT_THAT(high->opened(), IsOkAndHolds(ElementsAre(0u)));
+  EXPECT_THAT((*late)->Commit(Soon()), HasReason(Reason::UNAVAILABLE));
+  EXPECT_EQ(Scalar("SELECT steps FROM penstock.progress"), "0");
+}
+
+TEST_F(PostgresZombieTest, OtherConnectorsAreLeftAlone) {
+  OutputOpen other = Open(1, Schema());
+  other.connector = "other";
+  const auto neighbour = Start(Config(), other);
+  ASSERT_OK(neighbour->opened());
+  ASSERT_OK(neighbour->PushRecords({0, 1}, {"theirs"}));
+  const auto high = StartNext();
+  ASSERT_OK(high->opened());
+  EXPECT_OK(neighbour->End());
+  EXPECT_THAT(Table(), ElementsAre("theirs"));
+}
+
+TEST_F(PostgresZombieTest, LowerOpenDisturbsNobody) {
+  const auto high = Start(Config(), Open(3, Schema()));
+  ASSERT_OK(high->opened());
+  ASSERT_OK(high->PushRecords({0, 1}, {"a"}));
+  EXPECT_THAT(StartNext()->opened(), HasReason(Reason::WRITER_FENCED));
+  OutputOpen foreign = Open(9, Schema());
+  foreign.incarnation = "other";
+  EXPECT_THAT(Start(Config(), foreign)->opened(),
+              HasReason(Reason::FOREIGN_PROGRESS));
+  EXPECT_OK(high->End());
+}
+
+}  // namespace
+}  // namespace penstock::core
