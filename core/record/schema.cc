@@ -1,5 +1,8 @@
 #include "core/record/schema.h"
 
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+
 #include <array>
 
 namespace penstock::core {
@@ -51,6 +54,36 @@ std::optional<SqlType> ParseSqlType(absl::string_view name) {
     if (named.name == name) return named.type;
   }
   return std::nullopt;
+}
+
+std::string ColumnTypeText(const Column& column) {
+  const absl::string_view name = SqlTypeName(column.type);
+  switch (column.type) {
+    case SqlType::kDecimal:
+      if (column.precision == 0) break;
+      return absl::StrCat(name, "(", column.precision, ", ", column.scale, ")");
+    case SqlType::kVarchar:
+    case SqlType::kVarbinary:
+      if (column.precision == 0) break;
+      return absl::StrCat(name, "(", column.precision, ")");
+    case SqlType::kTime:
+    case SqlType::kTimestamp:
+    case SqlType::kTimestamptz:
+      return absl::StrCat(name, "(", column.precision, ")");
+    case SqlType::kArray:
+    case SqlType::kMap: {
+      std::vector<std::string> children;
+      for (const Column& child : column.children) {
+        children.push_back(ColumnTypeText(child));
+      }
+      return absl::StrCat(name, "(", absl::StrJoin(children, ", "), ")");
+    }
+    case SqlType::kStruct:
+      return absl::StrCat(name, "(", column.children.size(), ")");
+    default:
+      break;
+  }
+  return std::string(name);
 }
 
 std::optional<size_t> Schema::Find(absl::string_view name) const {

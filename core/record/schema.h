@@ -62,6 +62,11 @@ struct Column {
   friend bool operator==(const Column&, const Column&) = default;
 };
 
+// The column's type as people write it: "decimal(12, 2)", "varchar(20)",
+// "timestamptz(3)", "array(integer)", "map(varchar, date)", "struct(3)" with
+// the number of its fields.
+std::string ColumnTypeText(const Column& column);
+
 // Seed type: `Relation`. Empty: records carry no row, bytes pass through.
 struct Schema {
   std::vector<Column> columns;

@@ -1,6 +1,7 @@
 // Memory behind Values that are views: text and nested values.
 #pragma once
 
+#include "core/base/check.h"
 #include "core/record/value.h"
 
 #include <absl/strings/string_view.h>
@@ -28,6 +29,17 @@ class ValueArena {
 
   // A copy of `bytes`. Empty text costs nothing.
   absl::string_view Copy(absl::string_view bytes);
+  // What `write` writes at the char* it is given, at most `bytes_max` bytes;
+  // it returns how many. What it leaves is used for what comes next.
+  template <typename WriteTo>
+  absl::string_view Write(size_t bytes_max, WriteTo write) {
+    char* const text = Allocate(bytes_max, /*aligned=*/false);
+    const size_t size = write(text);
+    DCHECK_LE(size, bytes_max);
+    next_ -= bytes_max - size;
+    left_ += bytes_max - size;
+    return {text, size};
+  }
   // `count` nulls, to be filled in.
   std::span<Value> Values(size_t count);
 

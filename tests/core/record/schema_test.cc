@@ -23,6 +23,28 @@ TEST(SqlTypeTest, OtherTextIsNoType) {
   EXPECT_EQ(ParseSqlType("text"), std::nullopt);
 }
 
+TEST(ColumnTypeTextTest, ShowsWhatIsDeclared) {
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kBigintUnsigned}),
+            "bigint unsigned");
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kDecimal}), "decimal");
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kDecimal, .precision = 5}),
+            "decimal(5, 0)");
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kVarchar}), "varchar");
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kVarchar, .precision = 20}),
+            "varchar(20)");
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kTime}), "time(0)");
+}
+
+TEST(ColumnTypeTextTest, ShowsWhatIsInside) {
+  const Column map{
+      .type = SqlType::kMap,
+      .children = {{.name = "key"}, {.name = "value", .type = SqlType::kDate}}};
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kArray, .children = {map}}),
+            "array(map(varchar, date))");
+  EXPECT_EQ(ColumnTypeText({.type = SqlType::kStruct, .children = {map}}),
+            "struct(1)");
+}
+
 TEST(SchemaTest, IsEmptyWithoutColumns) { EXPECT_TRUE(Schema{}.IsEmpty()); }
 
 TEST(SchemaTest, FindsColumnsByExactName) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -37,6 +38,22 @@ TEST(ValueArenaTest, WhatItGaveOutStaysWhileItGrows) {
     ASSERT_EQ(copies[i], std::to_string(i));
     ASSERT_EQ(spans[i].back().AsString(), std::to_string(i));
   }
+}
+
+TEST(ValueArenaTest, WhatWasNotWrittenIsUsedForWhatComesNext) {
+  ValueArena arena;
+  const auto write = [](absl::string_view text) {
+    return [text](char* to) {
+      std::copy(text.begin(), text.end(), to);
+      return text.size();
+    };
+  };
+  const absl::string_view first = arena.Write(4'000, write("one"));
+  const absl::string_view second = arena.Write(4'000, write("two"));
+  EXPECT_EQ(first, "one");
+  EXPECT_EQ(second, "two");
+  EXPECT_EQ(arena.Write(0, write("")), "");
+  EXPECT_EQ(arena.MemoryBytes(), 4'096u);
 }
 
 TEST(ValueArenaTest, ValuesAreAlignedAfterAnyText) {
