@@ -11,13 +11,17 @@ bool IsContinuation(char byte) {
 
 }  // namespace
 
-std::string CutInvalidText(absl::string_view text) {
-  if (text.size() <= kInvalidTextBytesMax) return std::string(text);
-  size_t end = kInvalidTextBytesMax;
+std::string CutText(absl::string_view text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return std::string(text);
+  size_t end = bytes_max;
   // A character has at most three continuation bytes.
-  while (end > kInvalidTextBytesMax - 3 && IsContinuation(text[end])) --end;
-  if (IsContinuation(text[end])) end = kInvalidTextBytesMax;
+  while (end > bytes_max - 3 && IsContinuation(text[end])) --end;
+  if (IsContinuation(text[end])) end = bytes_max;
   return std::string(text.substr(0, end));
+}
+
+std::string CutInvalidText(absl::string_view text) {
+  return CutText(text, kInvalidTextBytesMax);
 }
 
 ParseError RecordTooLarge(absl::string_view text, size_t record_bytes_max) {

@@ -14,8 +14,11 @@ namespace penstock::core {
 // Longest `ParseError::invalid_text`, in bytes.
 inline constexpr size_t kInvalidTextBytesMax = 4096;
 
-// The beginning of `text`, at most kInvalidTextBytesMax bytes, cut where no
-// UTF-8 character is torn (of text that is no UTF-8, anywhere).
+// The beginning of `text`, at most `bytes_max` bytes, cut where no UTF-8
+// character is torn (of text that is no UTF-8, anywhere).
+// Requires: bytes_max >= 4.
+std::string CutText(absl::string_view text, size_t bytes_max);
+// The same of at most kInvalidTextBytesMax bytes.
 std::string CutInvalidText(absl::string_view text);
 
 // The error of a record longer than `record_bytes_max`, tag "record_too_large".

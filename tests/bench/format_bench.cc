@@ -104,6 +104,49 @@ BENCHMARK_CAPTURE(BM_NdjsonParse_Key, user, "user")
 BENCHMARK_CAPTURE(BM_NdjsonParse_Key, nested, "geo.lat")
     ->Unit(benchmark::kMillisecond);
 
+// Eight members of fourteen, as columns of their types.
+Schema EightColumns() {
+  return {{{.name = "id", .type = SqlType::kBigint, .nullable = false},
+           {.name = "ts", .type = SqlType::kTimestamptz, .precision = 9},
+           {.name = "service"},
+           {.name = "status", .type = SqlType::kInteger},
+           {.name = "latency_ms", .type = SqlType::kDouble},
+           {.name = "bytes", .type = SqlType::kBigint},
+           {.name = "user"},
+           {.name = "message"}}};
+}
+
+// All of them.
+Schema AllColumns() {
+  return {{{.name = "id", .type = SqlType::kBigint, .nullable = false},
+           {.name = "ts", .type = SqlType::kTimestamptz, .precision = 9},
+           {.name = "level"},
+           {.name = "service"},
+           {.name = "method"},
+           {.name = "status", .type = SqlType::kInteger},
+           {.name = "latency_ms", .type = SqlType::kDouble},
+           {.name = "bytes", .type = SqlType::kBigint},
+           {.name = "user"},
+           {.name = "ok", .type = SqlType::kBoolean},
+           {.name = "message"},
+           {.name = "geo",
+            .type = SqlType::kStruct,
+            .children = {{.name = "lat", .type = SqlType::kDouble},
+                         {.name = "lon", .type = SqlType::kDouble}}},
+           {.name = "tags",
+            .type = SqlType::kArray,
+            .children = {{.name = "element"}}}}};
+}
+
+void BM_NdjsonParse_Rows(benchmark::State& state, const Schema& schema) {
+  NdjsonParser parser(size_t{16} << 20, std::nullopt, schema);
+  Parse(state, parser, Corpus());
+}
+BENCHMARK_CAPTURE(BM_NdjsonParse_Rows, eight, EightColumns())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_NdjsonParse_Rows, all, AllColumns())
+    ->Unit(benchmark::kMillisecond);
+
 void BM_NdjsonParse_OneBadLineAfter(benchmark::State& state) {
   NdjsonParser parser(size_t{16} << 20, std::nullopt);
   Parse(state, parser, DamagedCorpus(static_cast<size_t>(state.range(0))));
@@ -176,6 +219,92 @@ void BM_Simdjson_OnDemandThreeFields(benchmark::State& state) {
   });
 }
 BENCHMARK(BM_Simdjson_OnDemandThreeFields)->Unit(benchmark::kMillisecond);
+
+// Reads fields in the order in which they stand, and adds them up. A timestamp
+// is only a text to it.
+class FieldSum {
+ public:
+  explicit FieldSum(simdjson::ondemand::object object)
+      : object_(std::move(object)) {}
+
+  template <typename Number>
+  void AddNumber(const char* name) {
+    Number number{};
+    CHECK_EQ(object_.find_field(name).get(number), simdjson::SUCCESS);
+    sum_ += static_cast<uint64_t>(number);
+  }
+  void AddText(const char* name) { AddText(object_.find_field(name)); }
+  void AddArray(const char* name) {
+    for (auto element : object_.find_field(name)) AddText(std::move(element));
+  }
+  FieldSum Inner(const char* name) {
+    return FieldSum(object_.find_field(name).get_object());
+  }
+  uint64_t sum() const { return sum_; }
+
+ private:
+  // Null is one, too.
+  void AddText(simdjson::simdjson_result<simdjson::ondemand::value> value) {
+    std::string_view text;
+    if (value.get(text) == simdjson::SUCCESS) sum_ += text.size();
+  }
+
+  simdjson::ondemand::object object_;
+  uint64_t sum_ = 0;
+};
+
+void BM_Simdjson_OnDemandEightFields(benchmark::State& state) {
+  simdjson::ondemand::parser parser;
+  ForEachLine(state, [&parser](absl::string_view line) {
+    simdjson::ondemand::document document;
+    CHECK_EQ(parser
+                 .iterate(line.data(), line.size(),
+                          line.size() + simdjson::SIMDJSON_PADDING)
+                 .get(document),
+             simdjson::SUCCESS);
+    FieldSum fields(document.get_object());
+    fields.AddNumber<uint64_t>("id");
+    fields.AddText("ts");
+    fields.AddText("service");
+    fields.AddNumber<int64_t>("status");
+    fields.AddNumber<double>("latency_ms");
+    fields.AddNumber<int64_t>("bytes");
+    fields.AddText("user");
+    fields.AddText("message");
+    benchmark::DoNotOptimize(fields.sum());
+  });
+}
+BENCHMARK(BM_Simdjson_OnDemandEightFields)->Unit(benchmark::kMillisecond);
+
+void BM_Simdjson_OnDemandAllFields(benchmark::State& state) {
+  simdjson::ondemand::parser parser;
+  ForEachLine(state, [&parser](absl::string_view line) {
+    simdjson::ondemand::document document;
+    CHECK_EQ(parser
+                 .iterate(line.data(), line.size(),
+                          line.size() + simdjson::SIMDJSON_PADDING)
+                 .get(document),
+             simdjson::SUCCESS);
+    FieldSum fields(document.get_object());
+    fields.AddNumber<uint64_t>("id");
+    fields.AddText("ts");
+    fields.AddText("level");
+    fields.AddText("service");
+    fields.AddText("method");
+    fields.AddNumber<int64_t>("status");
+    fields.AddNumber<double>("latency_ms");
+    fields.AddNumber<int64_t>("bytes");
+    fields.AddText("user");
+    fields.AddNumber<bool>("ok");
+    fields.AddText("message");
+    FieldSum geo = fields.Inner("geo");
+    geo.AddNumber<double>("lat");
+    geo.AddNumber<double>("lon");
+    fields.AddArray("tags");
+    benchmark::DoNotOptimize(fields.sum() + geo.sum());
+  });
+}
+BENCHMARK(BM_Simdjson_OnDemandAllFields)->Unit(benchmark::kMillisecond);
 
 void BM_Simdjson_Dom(benchmark::State& state) {
   simdjson::dom::parser parser;

@@ -86,25 +86,27 @@ JsonEscape ReadUnicodeEscape(absl::string_view text) {
           0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)};
 }
 
-void AppendUtf8(char32_t c, std::string& to) {
-  const auto append = [&to](char32_t byte) {
-    to.push_back(static_cast<char>(static_cast<unsigned char>(byte)));
+// Returns: behind what was written.
+char* WriteUtf8(char32_t c, char* to) {
+  const auto write = [&to](char32_t byte) {
+    *to++ = static_cast<char>(static_cast<unsigned char>(byte));
   };
   if (c < 0x80) {
-    append(c);
+    write(c);
   } else if (c < 0x800) {
-    append(0xc0 | (c >> 6));
-    append(0x80 | (c & 0x3f));
+    write(0xc0 | (c >> 6));
+    write(0x80 | (c & 0x3f));
   } else if (c < 0x10000) {
-    append(0xe0 | (c >> 12));
-    append(0x80 | ((c >> 6) & 0x3f));
-    append(0x80 | (c & 0x3f));
+    write(0xe0 | (c >> 12));
+    write(0x80 | ((c >> 6) & 0x3f));
+    write(0x80 | (c & 0x3f));
   } else {
-    append(0xf0 | (c >> 18));
-    append(0x80 | ((c >> 12) & 0x3f));
-    append(0x80 | ((c >> 6) & 0x3f));
-    append(0x80 | (c & 0x3f));
+    write(0xf0 | (c >> 18));
+    write(0x80 | ((c >> 12) & 0x3f));
+    write(0x80 | ((c >> 6) & 0x3f));
+    write(0x80 | (c & 0x3f));
   }
+  return to;
 }
 
 }  // namespace
@@ -175,19 +177,24 @@ bool JsonEscapesAreGood(absl::string_view text, size_t first) {
 }
 
 std::string JsonUnescape(absl::string_view content) {
-  std::string text;
-  text.reserve(content.size());
+  std::string text(content.size(), '\0');
+  text.resize(JsonUnescapeTo(content, text.data()));
+  return text;
+}
+
+size_t JsonUnescapeTo(absl::string_view content, char* to) {
+  char* const begin = to;
   while (!content.empty()) {
     const size_t plain = std::min(content.find('\\'), content.size());
-    text.append(content.data(), plain);
+    to = std::copy_n(content.data(), plain, to);
     content.remove_prefix(plain);
     if (content.empty()) break;
     const JsonEscape escape = ReadJsonEscape(content);
     CHECK(escape.fault == JsonFault::kNone) << content.substr(0, 12);
-    AppendUtf8(escape.code_point, text);
+    to = WriteUtf8(escape.code_point, to);
     content.remove_prefix(escape.size);
   }
-  return text;
+  return static_cast<size_t>(to - begin);
 }
 
 }  // namespace penstock::core

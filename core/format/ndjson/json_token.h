@@ -61,8 +61,12 @@ JsonEscape ReadJsonEscape(absl::string_view text);
 // Requires: every backslash is inside of a string.
 bool JsonEscapesAreGood(absl::string_view text, size_t first);
 
-// The text of a string of which `content` stands between the quotes.
+// The text of a string of which `content` stands between the quotes; it is
+// never longer.
 // Requires: the content is that of a good string.
 std::string JsonUnescape(absl::string_view content);
+// The same, written at `to`, where there is room for content.size() bytes.
+// Returns: its size.
+size_t JsonUnescapeTo(absl::string_view content, char* to);
 
 }  // namespace penstock::core

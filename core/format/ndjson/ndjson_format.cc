@@ -68,17 +68,22 @@ struct NdjsonParser::Task {
   ParseResult result;
 };
 
-NdjsonParser::NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key)
+NdjsonParser::NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
+                           const Schema& schema)
     : record_bytes_max_(record_bytes_max),
       key_(std::move(key)),
+      rows_(schema.IsEmpty() ? nullptr : std::make_unique<RowReader>(schema)),
       index_bytes_(kIndexBytesMax) {}
 
 ParseResult NdjsonParser::Parse(const Fragment& fragment) {
-  Task task{.fragment = fragment,
-            .text = {fragment.block->data() + fragment.begin, fragment.size},
-            .readable = fragment.block->capacity() - fragment.begin,
-            .builder = RecordBatchBuilder(fragment.block, fragment.partition),
-            .result = {}};
+  Task task{
+      .fragment = fragment,
+      .text = {fragment.block->data() + fragment.begin, fragment.size},
+      .readable = fragment.block->capacity() - fragment.begin,
+      .builder = RecordBatchBuilder(
+          fragment.block, fragment.partition,
+          rows_ == nullptr ? 0 : static_cast<uint32_t>(rows_->row().size())),
+      .result = {}};
   task.builder.Reserve(records_before_ + records_before_ / 8);
   uint32_t at = 0;
   if (fragment.offset == 0 && absl::StartsWith(task.text, kByteOrderMark)) {
@@ -147,15 +152,16 @@ uint32_t NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
       good = good && JsonEscapesAreGood(text.substr(0, line.end), backslash);
       backslash = text.find('\\', line.end);
     }
+    const uint32_t* const place = walker_.place();
     if (!key_.has_value()) {
       if (good && walker_.IsGood(line.end - begin, nullptr)) [[likely]] {
-        AddRecord(task, line, {}, 0);
+        AddIndexed(task, line, begin, place, has_escapes, {});
         continue;
       }
     } else {
       KeyTracker key(*key_, has_escapes);
       if (good && walker_.IsGood(line.end - begin, &key)) [[likely]] {
-        AddRecord(task, line, key.token(), begin);
+        AddIndexed(task, line, begin, place, has_escapes, key.token());
         continue;
       }
     }
@@ -186,12 +192,38 @@ void NdjsonParser::ParseAlone(Task& task, const Line& line) {
   JsonProblem problem =
       LineChecker(document, key.has_value() ? &*key : nullptr).Check();
   if (problem.fault == JsonFault::kNone) {
+    if (rows_ != nullptr) {
+      if (!rows_->ReadScanned(document, task.builder.value_arena())) {
+        return AddBadRow(task, line);
+      }
+      task.builder.AddRow(rows_->row());
+    }
     AddRecord(task, line, key.has_value() ? key->token() : KeyToken{},
               line.begin);
     return;
   }
   ParseError error = ErrorOf(std::move(problem));
   error.invalid_text = CutInvalidText(document);
+  AddError(task, line, std::move(error));
+}
+
+inline void NdjsonParser::AddIndexed(Task& task, const Line& line,
+                                     uint32_t begin, const uint32_t* place,
+                                     bool has_escapes, const KeyToken& key) {
+  if (rows_ != nullptr) {
+    if (!rows_->ReadIndexed(task.text.data() + begin, line.begin - begin, place,
+                            has_escapes, task.builder.value_arena())) {
+      return AddBadRow(task, line);
+    }
+    task.builder.AddRow(rows_->row());
+  }
+  AddRecord(task, line, key, begin);
+}
+
+void NdjsonParser::AddBadRow(Task& task, const Line& line) {
+  ParseError error = rows_->TakeError();
+  error.invalid_text =
+      CutInvalidText(task.text.substr(line.begin, line.end - line.begin));
   AddError(task, line, std::move(error));
 }
 
@@ -235,7 +267,8 @@ std::unique_ptr<Splitter> NdjsonParser::MakeSplitter() const {
 }
 
 std::unique_ptr<Parser> NdjsonParser::Fork() const {
-  return std::make_unique<NdjsonParser>(record_bytes_max_, key_);
+  return std::make_unique<NdjsonParser>(
+      record_bytes_max_, key_, rows_ == nullptr ? Schema() : rows_->schema());
 }
 
 void NdjsonParser::SetPosition(uint64_t record_number, uint64_t line) {
@@ -266,18 +299,12 @@ absl::StatusOr<const NdjsonConfig*> CheckConfig(const ComponentConfig& config) {
 absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
     const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const NdjsonConfig* const ndjson, CheckConfig(config));
-  if (!schema.IsEmpty()) {
-    return MakeError(Reason::UNSUPPORTED,
-                     "format ndjson: this version reads no columns yet; leave "
-                     "the schema out",
-                     {{"field", "schema"}});
-  }
   std::optional<KeyPath> key;
   if (ndjson->key.has_value()) {
     ASSIGN_OR_RETURN(key, KeyPath::Parse(*ndjson->key));
   }
   return std::make_unique<NdjsonParser>(ndjson->record_bytes_max,
-                                        std::move(key));
+                                        std::move(key), schema);
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(

@@ -7,6 +7,7 @@
 #include "core/format/line_cursor.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/ndjson/key_path.h"
+#include "core/format/ndjson/row_reader.h"
 #include "core/format/ndjson/structural_walker.h"
 #include "core/record/record_batch_builder.h"
 #include "core/record/schema.h"
@@ -24,15 +25,18 @@ namespace penstock::core {
 // Lines of nothing but white space are passed over; they count as lines, not as
 // records. One UTF-8 byte order mark at source offset 0 is passed over, too.
 // Bad records: those with a JsonFault, tags "syntax", "trailing_data",
-// "invalid_utf8", "invalid_unicode", "out_of_range", "too_deep", and those too
-// long, "record_too_large".
+// "invalid_utf8", "invalid_unicode", "out_of_range", "too_deep", those too
+// long, "record_too_large", and with columns those that do not fit them:
+// "wrong_type", "null_value", "out_of_range".
 //
-// Bound: StructuralWalker's, once something was parsed.
+// Bound: StructuralWalker's, once something was parsed, and RowReader's.
 class NdjsonParser final : public Parser {
  public:
-  // `key`: where the records' keys are; nullopt: they have none.
+  // `key`: where the records' keys are; nullopt: they have none. `schema`: the
+  // columns of their rows; empty: they have none.
   // Requires: record_bytes_max > 0.
-  NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key);
+  NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
+               const Schema& schema = {});
 
   ParseResult Parse(const Fragment& fragment) override;
   std::unique_ptr<Splitter> MakeSplitter() const override;
@@ -52,13 +56,21 @@ class NdjsonParser final : public Parser {
   // A line by itself, without the walker.
   void ParseAlone(Task& task, const Line& line);
   bool IsTooLarge(const Task& task, const Line& line) const;
+  // A good line of which `place` is the walker's first index; the walker's
+  // text begins at `begin`. `key`: as it found it.
+  void AddIndexed(Task& task, const Line& line, uint32_t begin,
+                  const uint32_t* place, bool has_escapes, const KeyToken& key);
+  // The row, if there are columns, was added before.
   void AddRecord(Task& task, const Line& line, const KeyToken& key,
                  uint32_t key_base);
+  void AddBadRow(Task& task, const Line& line);
   void AddError(Task& task, const Line& line, ParseError error);
 
   const size_t record_bytes_max_;
   const std::optional<KeyPath> key_;
   StructuralWalker walker_;
+  // Null without columns.
+  const std::unique_ptr<RowReader> rows_;
   uint64_t record_number_ = 1;
   uint64_t line_ = 1;
   // Of the previous fragment: how much room the next one will need.

@@ -58,6 +58,10 @@ class StructuralWalker {
   // Ensures: on true the walk stands behind the line.
   [[nodiscard]] bool IsGood(uint32_t end, KeyTracker* key);
 
+  // Where the walk stands: the next index, and all behind it, of the text.
+  // Lifetime: until the next Index.
+  const uint32_t* place() const { return next_; }
+
   // Moves the walk to the line that begins at `begin`, at or behind where it
   // stands.
   void SkipTo(uint32_t begin) {

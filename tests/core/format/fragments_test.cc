@@ -49,6 +49,19 @@ std::unique_ptr<Parser> MakeNdjsonWithKey(size_t record_bytes_max) {
   return *MakeNdjsonParser(config);
 }
 
+// Names that random lines have, so that many of them fit and some do not.
+std::unique_ptr<Parser> MakeNdjsonWithColumns(size_t record_bytes_max) {
+  NdjsonConfig config;
+  config.record_bytes_max = record_bytes_max;
+  return *MakeNdjsonParser(
+      config,
+      {{{.name = "a", .type = SqlType::kVariant},
+        {.name = "b"},
+        {.name = "c",
+         .type = SqlType::kArray,
+         .children = {{.name = "element", .type = SqlType::kDouble}}}}});
+}
+
 class FragmentsTest : public testing::TestWithParam<FormatCase> {};
 
 TEST_P(FragmentsTest, EverySplitPointGivesTheSame) {
@@ -116,10 +129,11 @@ TEST_P(FragmentsTest, WhatWasEncodedIsParsedToTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FragmentsTest,
-    testing::Values(FormatCase{"Raw", MakeRaw, RandomRawLines},
-                    FormatCase{"Ndjson", MakeNdjson, RandomNdjson},
-                    FormatCase{"NdjsonWithKey", MakeNdjsonWithKey,
-                               RandomNdjson}),
+    testing::Values(
+        FormatCase{"Raw", MakeRaw, RandomRawLines},
+        FormatCase{"Ndjson", MakeNdjson, RandomNdjson},
+        FormatCase{"NdjsonWithColumns", MakeNdjsonWithColumns, RandomNdjson},
+        FormatCase{"NdjsonWithKey", MakeNdjsonWithKey, RandomNdjson}),
     [](const testing::TestParamInfo<FormatCase>& test) {
       return test.param.name;
     });

@@ -1,6 +1,7 @@
 #include "tests/core/format/parse_text.h"
 
 #include "core/record/block.h"
+#include "tests/core/format/row_text.h"
 
 #include <absl/strings/str_join.h>
 
@@ -48,6 +49,7 @@ class Feeder {
       parsed_.records.push_back(OwnedRecord::Of(record));
       parsed_.key_hashes.push_back(
           record.meta.has_key_hash ? record.meta.key_hash : 0);
+      parsed_.rows.push_back(RowText(record.row));
     }
     result.batch.HashInto(hasher_);
     parsed_.errors.insert(parsed_.errors.end(), result.errors.begin(),
@@ -102,7 +104,8 @@ std::vector<std::string> ParsedText::tags() const {
 
 void PrintTo(const ParsedText& parsed, std::ostream* out) {
   *out << parsed.record_count << " records, " << parsed.line_count
-       << " lines, good: " << absl::StrJoin(parsed.values(), " | ");
+       << " lines, good: " << absl::StrJoin(parsed.values(), " | ")
+       << ", rows: " << absl::StrJoin(parsed.rows, " ; ");
   for (const ParseError& error : parsed.errors) {
     *out << "\n  ";
     PrintTo(error, out);

@@ -23,6 +23,8 @@ void PrintTo(const ParseError& error, std::ostream* out);
 struct ParsedText {
   std::vector<OwnedRecord> records;
   std::vector<uint64_t> key_hashes;
+  // As RowText has them.
+  std::vector<std::string> rows;
   std::vector<ParseError> errors;
   // Over the records.
   StepHash hash;

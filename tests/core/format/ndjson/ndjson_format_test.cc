@@ -217,11 +217,6 @@ TEST(NdjsonFormatTest, RefusesAnotherFormatsConfiguration) {
               HasReason(Reason::INVALID_CONFIG));
 }
 
-TEST(NdjsonFormatTest, RefusesColumns) {
-  EXPECT_THAT(MakeNdjsonParser(NdjsonConfig{}, Schema{{{.name = "a"}}}),
-              HasReason(Reason::UNSUPPORTED));
-}
-
 TEST(NdjsonFormatTest, RefusesALimitOfZero) {
   NdjsonConfig config;
   config.record_bytes_max = 0;
