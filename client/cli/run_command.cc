@@ -34,6 +34,37 @@ namespace {
 // How often the command looks at signals, its worker and its progress.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 
+sigset_t EndingSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// As long as it lives, these signals end the process at once, as they do where
+// nobody takes them. No thread may be made meanwhile: it would take them later.
+class SignalsEndAtOnce {
+ public:
+  SignalsEndAtOnce() { Set(SIG_UNBLOCK); }
+  ~SignalsEndAtOnce() { Set(SIG_BLOCK); }
+  SignalsEndAtOnce(const SignalsEndAtOnce&) = delete;
+  SignalsEndAtOnce& operator=(const SignalsEndAtOnce&) = delete;
+
+ private:
+  static void Set(int how) {
+    const sigset_t signals = EndingSignals();
+    pthread_sigmask(how, &signals, nullptr);
+  }
+};
+
+absl::StatusOr<std::unique_ptr<StateStore>> OpenStore(
+    const std::string& path, core::Executor& executor) {
+  // A large store takes long to check, and nothing has been begun yet.
+  const SignalsEndAtOnce while_checking;
+  return MakeSqliteStore(path, {.create_if_missing = true}, executor);
+}
+
 // Everything a run owns, in the order in which it is built.
 class Run {
  public:
@@ -143,9 +174,7 @@ absl::Status Run::SetCrashPoint() {
 absl::Status Run::Build() {
   ASSIGN_OR_RETURN(pipeline_, LoadPipelineFile(core::PosixFileSystem(),
                                                options_.pipeline_file));
-  ASSIGN_OR_RETURN(
-      store_, MakeSqliteStore(pipeline_.store_path, {.create_if_missing = true},
-                              store_executor_));
+  ASSIGN_OR_RETURN(store_, OpenStore(pipeline_.store_path, store_executor_));
   RETURN_IF_ERROR(ConnectWorkers());
   std::vector<core::Control*> workers;
   for (const auto& client : clients_) workers.push_back(&client->control());
@@ -159,10 +188,7 @@ absl::Status Run::Build() {
 }
 
 bool Run::TakeSignal() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  const sigset_t signals = EndingSignals();
   const timespec no_wait{};
   return sigtimedwait(&signals, nullptr, &no_wait) > 0;
 }
@@ -211,10 +237,7 @@ CliExit Run::Drive() {
 
 CliExit RunPipeline(const RunOptions& options) {
   // Before any thread is made, so that only TakeSignal takes them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  const sigset_t signals = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   Run run(options);

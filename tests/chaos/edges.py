@@ -458,6 +458,33 @@ def second_signal(programs, directory, _rng):
 
 
 @trial
+def signal_while_the_store_is_opened(programs, directory, _rng):
+    """Nothing has been begun yet: it ends at once."""
+    source = write(os.path.join(directory, "in"), [record(0, "k0")])
+    site = Site(programs, directory, source)
+    site.finish()
+    path = os.path.join(directory, "state.db")
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        # Nobody else can even read it: a run waits for 5 s.
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN IMMEDIATE")
+        site.start()
+
+        def waits():
+            opened = f"/proc/{site.process.pid}/fd"
+            return any(os.path.realpath(os.path.join(opened, name)) ==
+                       os.path.realpath(path) for name in os.listdir(opened))
+
+        harness.wait_until("the store to be opened", waits,
+                           alive=[site.process])
+        site.process.send_signal(signal.SIGTERM)
+        harness.wait_for_end(site.process, -signal.SIGTERM)
+        site.start()
+        harness.wait_for_end(site.process, 4)
+    site.finish()
+
+
+@trial
 def output_that_nobody_reads(programs, directory, _rng):
     """A full pipe behind stdout holds up neither the pipeline nor its end."""
     source = write(os.path.join(directory, "in"),
