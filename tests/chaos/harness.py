@@ -19,6 +19,7 @@ import tempfile
 import time
 
 SHARDS = 4
+NOT_CHECKPOINTED = 8  # Exit code of a run that was stopped with steps left.
 # Nothing that a test waits for may take longer (seconds).
 WAIT_MAX = float(os.environ.get("PENSTOCK_CHAOS_WAIT_S", "120"))
 

@@ -142,9 +142,12 @@ def edit_and_kill(programs, directory, source, source_print, seed):
             harness.kill(run)
             kills += 1
         else:
-            # In order: a last checkpoint, under whichever specification.
+            # In order: a last checkpoint, under whichever specification; none
+            # if it was replaying, or its worker was away; at once if it still
+            # opened its store.
             run.terminate()
-            harness.wait_for_end(run, 0)
+            harness.wait_for_end(run, 0, harness.NOT_CHECKPOINTED,
+                                 -signal.SIGTERM)
         shards_seen.add(len(harness.progress(
             os.path.join(directory, "out"))))
     if len(shards_seen) < 2:

@@ -298,9 +298,6 @@ def commanded_while_full(scene, _disk, source, _rng):
             "not committed")
 
 
-NOT_CHECKPOINTED = 8  # Exit code of `penstock run`.
-
-
 def stopped_while_full(scene, disk, source, _rng):
     """SIGTERM to the run ends it in time and says which steps are left."""
     scene.start_worker()
@@ -311,7 +308,7 @@ def stopped_while_full(scene, disk, source, _rng):
     scene.wait_for_stall()
     started = time.monotonic()
     scene.run.send_signal(signal.SIGTERM)
-    harness.wait_for_end(scene.run, NOT_CHECKPOINTED)
+    harness.wait_for_end(scene.run, harness.NOT_CHECKPOINTED)
     took = time.monotonic() - started
     with open(told, encoding="utf-8") as errors:
         said = errors.read()
