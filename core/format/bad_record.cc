@@ -1,5 +1,6 @@
 #include "core/format/bad_record.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 
 namespace penstock::core {
@@ -9,8 +10,7 @@ bool IsContinuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-}  // namespace
-
+// Requires: bytes_max >= 4.
 std::string CutText(absl::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return std::string(text);
   size_t end = bytes_max;
@@ -20,8 +20,25 @@ std::string CutText(absl::string_view text, size_t bytes_max) {
   return std::string(text.substr(0, end));
 }
 
+}  // namespace
+
 std::string CutInvalidText(absl::string_view text) {
   return CutText(text, kInvalidTextBytesMax);
+}
+
+std::string ShowText(absl::string_view text) {
+  constexpr size_t kShownBytesMax = 64;
+  std::string shown;
+  for (const char c : CutText(text, kShownBytesMax)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (absl::ascii_iscntrl(byte)) {
+      absl::StrAppend(&shown, "\\x", absl::Hex(byte, absl::kZeroPad2));
+    } else {
+      shown.push_back(c);
+    }
+  }
+  if (text.size() > kShownBytesMax) shown += "…";
+  return shown;
 }
 
 ParseError RecordTooLarge(absl::string_view text, size_t record_bytes_max) {

@@ -14,12 +14,13 @@ namespace penstock::core {
 // Longest `ParseError::invalid_text`, in bytes.
 inline constexpr size_t kInvalidTextBytesMax = 4096;
 
-// The beginning of `text`, at most `bytes_max` bytes, cut where no UTF-8
-// character is torn (of text that is no UTF-8, anywhere).
-// Requires: bytes_max >= 4.
-std::string CutText(absl::string_view text, size_t bytes_max);
-// The same of at most kInvalidTextBytesMax bytes.
+// The beginning of `text`, at most kInvalidTextBytesMax bytes, cut where no
+// UTF-8 character is torn (of text that is no UTF-8, anywhere).
 std::string CutInvalidText(absl::string_view text);
+
+// A short piece of text for a message: cut to 64 bytes in the same way, then
+// "…", and control characters written as \xNN.
+std::string ShowText(absl::string_view text);
 
 // The error of a record longer than `record_bytes_max`, tag "record_too_large".
 // Numbers, line and offset are left for the caller. `text` may be the beginning

@@ -30,6 +30,7 @@ constexpr size_t kLevelsMax = 16;
 constexpr size_t kNameBytesMax = 256;
 constexpr uint32_t kDecimalDigitsMax = 1'000;
 constexpr uint32_t kSecondDecimalsMax = 9;
+constexpr uint32_t kSecondDecimalsDefault = 6;
 
 // "boolean, tinyint ..." as YAML has them.
 std::string KnownTypes() {
@@ -171,7 +172,7 @@ class ColumnReader {
           fields.Number("precision", given, 0, 1, UINT32_MAX));
     } else if (HasSecondDecimals(column.type)) {
       column.precision = static_cast<uint32_t>(fields.Number(
-          "precision", given, kSecondDecimalsMax, 0, kSecondDecimalsMax));
+          "precision", given, kSecondDecimalsDefault, 0, kSecondDecimalsMax));
     } else if (given.has_value()) {
       fields.Add("precision", absl::StrCat("is nothing that ", type, " has"),
                  kContradiction);

@@ -12,13 +12,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <deque>
 #include <utility>
 
 namespace penstock::core {
 namespace {
-
-constexpr size_t kKeyShownBytesMax = 64;
 
 // Whether a number, true or false that is no string can be a value of `type`.
 bool TakesToken(SqlType type) {
@@ -84,13 +81,14 @@ constexpr size_t kComparedPairsMax = 16;
 
 struct RowReader::Node {
   explicit Node(const Column& of) : column(of), finder(of.children) {
+    children.reserve(of.children.size());
     for (const Column& child : of.children) children.emplace_back(child);
   }
 
   const Column& column;
   // Of a struct.
   FieldFinder finder;
-  std::deque<Node> children;
+  std::vector<Node> children;
 };
 
 RowReader::RowReader(Schema schema)
@@ -115,6 +113,16 @@ bool RowReader::ReadIndexed(const char* text, uint32_t begin,
 bool RowReader::ReadScanned(absl::string_view line, ValueArena& arena) {
   has_escapes_ = line.find('\\') != absl::string_view::npos;
   return ReadRow(ScannedTokens(line), arena);
+}
+
+inline absl::string_view RowReader::TextOf(absl::string_view content) {
+  if (!has_escapes_ || content.find('\\') == absl::string_view::npos)
+      [[likely]] {
+    return content;
+  }
+  return arena_->Write(content.size(), [content](char* to) {
+    return JsonUnescapeTo(content, to);
+  });
 }
 
 template <typename Tokens>
@@ -285,7 +293,7 @@ bool RowReader::ReadMap(Node& node, Tokens& tokens, Value& value) {
       good = Fail(key_column, fault, name, key_at);
       AddToPath(key_column.name);
     } else if (!ReadValue(node.children[1], tokens, mapped)) {
-      AddToPath(CutText(name, kKeyShownBytesMax));
+      AddToPath(ShowText(name));
       good = false;
     } else {
       stack_.push_back(key);
@@ -330,16 +338,6 @@ std::span<const Value> RowReader::TakeStack(size_t base) {
               values.begin());
   stack_.resize(base);
   return values;
-}
-
-absl::string_view RowReader::TextOf(absl::string_view content) {
-  if (!has_escapes_ || content.find('\\') == absl::string_view::npos)
-      [[likely]] {
-    return content;
-  }
-  return arena_->Write(content.size(), [content](char* to) {
-    return JsonUnescapeTo(content, to);
-  });
 }
 
 bool RowReader::Fail(const Column& column, ValueFault fault,

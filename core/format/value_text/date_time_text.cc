@@ -35,17 +35,20 @@ struct TimeOfDay {
 // Lifetime: a view.
 class Scanner {
  public:
-  explicit Scanner(absl::string_view text) : text_(text) {}
+  explicit Scanner(absl::string_view text)
+      : at_(text.data()), end_(text.data() + text.size()) {}
 
-  bool IsAtEnd() const { return text_.empty(); }
+  bool IsAtEnd() const { return at_ == end_; }
   char Peek(size_t ahead = 0) const {
-    return ahead < text_.size() ? text_[ahead] : '\0';
+    return ahead < static_cast<size_t>(end_ - at_) ? at_[ahead] : '\0';
   }
-  absl::string_view rest() const { return text_; }
+  absl::string_view rest() const {
+    return {at_, static_cast<size_t>(end_ - at_)};
+  }
 
   bool Take(char c) {
-    if (text_.empty() || text_.front() != c) return false;
-    text_.remove_prefix(1);
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
     return true;
   }
   bool TakeTwoDigits(uint32_t& number) {
@@ -53,17 +56,18 @@ class Scanner {
     const uint32_t ones = DigitAt(1);
     if (tens > 9 || ones > 9) return false;
     number = tens * 10 + ones;
-    text_.remove_prefix(2);
+    at_ += 2;
     return true;
   }
   // 10 or more: no digit.
   uint32_t DigitAt(size_t ahead) const {
     return static_cast<uint32_t>(static_cast<unsigned char>(Peek(ahead))) - '0';
   }
-  void Skip(size_t size) { text_.remove_prefix(size); }
+  void Skip(size_t size) { at_ += size; }
 
  private:
-  absl::string_view text_;
+  const char* at_;
+  const char* end_;
 };
 
 bool TakeDay(Scanner& scanner, Day& day) {

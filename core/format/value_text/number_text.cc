@@ -6,6 +6,7 @@
 #include <absl/strings/strip.h>
 
 #include <array>
+#include <cfloat>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -97,8 +98,62 @@ Float SpecialOf(SpecialNumber special) {
   return 0;
 }
 
+// Exactness of the short way: powers of ten and the digits before them are held
+// exactly, and one division is rounded once.
+static_assert(FLT_EVAL_METHOD == 0 && std::numeric_limits<double>::is_iec559);
+
+template <typename Float>
+constexpr auto MakePowersOfTen() {
+  std::array<Float, std::numeric_limits<Float>::digits10 + 1> powers{};
+  Float power = 1;
+  for (Float& each : powers) {
+    each = power;
+    power *= 10;
+  }
+  return powers;
+}
+
+// The short way for what most numbers are: few digits and no exponent.
+// nullopt: it has to be the long way.
+// Source: Clinger, "How to Read Floating Point Numbers Accurately", 1990.
+template <typename Float>
+std::optional<Float> ReadShortNumber(absl::string_view text) {
+  static constexpr auto kPowers = MakePowersOfTen<Float>();
+  // A sign, digits, the point.
+  if (text.size() > kPowers.size() + 1 || text.empty()) return std::nullopt;
+  const bool negative = text.front() == '-';
+  const char* const end = text.data() + text.size();
+  const char* const begin = text.data() + (negative ? 1 : 0);
+  const char* point = end;
+  uint64_t digits = 0;
+  const char* at = begin;
+  for (; at < end; ++at) {
+    const auto digit = static_cast<unsigned char>(*at - '0');
+    if (digit <= 9) {
+      digits = digits * 10 + digit;
+    } else if (*at == '.' && point == end) {
+      point = at;
+    } else {
+      return std::nullopt;
+    }
+  }
+  const bool has_point = point != end;
+  const auto count = static_cast<size_t>(end - begin) - (has_point ? 1 : 0);
+  // A digit at either end.
+  if (count >= kPowers.size() || point == begin || end[-1] == '.') {
+    return std::nullopt;
+  }
+  const auto decimals = static_cast<size_t>(end - point) - (has_point ? 1 : 0);
+  const Float size = static_cast<Float>(digits) / kPowers[decimals];
+  return negative ? -size : size;
+}
+
 template <typename Float>
 ValueFault ParseFloat(absl::string_view text, Value& value) {
+  if (const std::optional<Float> number = ReadShortNumber<Float>(text)) {
+    value = Value::Double(double{*number});
+    return ValueFault::kNone;
+  }
   const std::optional<DecimalText> number = DecimalText::Read(text);
   if (!number.has_value()) {
     const std::optional<SpecialNumber> special = ReadSpecialNumber(text);

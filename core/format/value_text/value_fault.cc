@@ -10,8 +10,6 @@
 namespace penstock::core {
 namespace {
 
-constexpr size_t kShownBytesMax = 64;
-
 constexpr absl::string_view kNullValue = "null_value";
 constexpr absl::string_view kWrongType = "wrong_type";
 constexpr absl::string_view kOutOfRange = "out_of_range";
@@ -88,8 +86,7 @@ ParseError BadValue(absl::string_view path, const Column& column,
   error.description =
       absl::StrCat("column ", path, " (", ColumnTypeText(column), "): ");
   if (fault != ValueFault::kNull) {
-    absl::StrAppend(&error.description, "'", CutText(text, kShownBytesMax),
-                    text.size() > kShownBytesMax ? "…" : "", "' ");
+    absl::StrAppend(&error.description, "'", ShowText(text), "' ");
   }
   absl::StrAppend(&error.description, of.what);
   error.field = std::string(path);

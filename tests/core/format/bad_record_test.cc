@@ -49,5 +49,12 @@ TEST(RecordTooLargeTest, NamesTheLimitAndCutsTheText) {
   EXPECT_FALSE(error.suggestion.empty());
 }
 
+TEST(ShowTextTest, IsShortAndOnOneLine) {
+  EXPECT_EQ(ShowText("caf\xc3\xa9 'x' \\n"), "caf\xc3\xa9 'x' \\n");
+  EXPECT_EQ(ShowText(absl::string_view("a\n\0\x7f", 4)), "a\\x0a\\x00\\x7f");
+  EXPECT_EQ(ShowText(std::string(63, 'x') + "\xc3\xa9"),
+            std::string(63, 'x') + "…");
+}
+
 }  // namespace
 }  // namespace penstock::core

@@ -73,7 +73,7 @@ TEST(SchemaTest, DefaultsAreThoseOfTheProtoComments) {
       {{.name = "text"},
        {.name = "price", .type = SqlType::kDecimal},
        {.name = "paid", .type = SqlType::kDecimal, .precision = 12},
-       {.name = "at", .type = SqlType::kTimestamptz, .precision = 9},
+       {.name = "at", .type = SqlType::kTimestamptz, .precision = 6},
        {.name = "tags",
         .type = SqlType::kArray,
         .children = {{.name = "element", .type = SqlType::kInteger}}},
