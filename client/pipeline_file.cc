@@ -5,6 +5,7 @@
 #include "client/internal/yaml_scalar.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/pg/pg_url.h"
 #include "proto/penstock/v1/pipeline.pb.h"
 #include "proto/wire/enums.h"
 #include "proto/wire/names.h"
@@ -25,6 +26,8 @@ namespace penstock::client {
 namespace {
 
 constexpr absl::Duration kCheckpointIntervalMin = absl::Milliseconds(10);
+constexpr absl::Duration kLeaseMin = absl::Seconds(1);
+constexpr absl::Duration kLeaseMax = absl::Minutes(10);
 constexpr absl::string_view kSqlitePrefix = "sqlite:";
 
 // `path` as seen from the directory of `file`.
@@ -33,6 +36,48 @@ std::string BesideFile(absl::string_view file, absl::string_view path) {
   const size_t slash = file.rfind('/');
   if (slash == absl::string_view::npos) return std::string(path);
   return absl::StrCat(file.substr(0, slash + 1), path);
+}
+
+void ReadLease(const v1::PipelineSpec& spec, PipelineFile& to,
+               wire::Violations& violations) {
+  if (!spec.has_lease()) return;
+  if (to.store_url.empty()) {
+    violations.Add("lease", "goes with a postgresql:// store only",
+                   wire::kContradiction);
+  }
+  const auto lease = wire::DurationFromProto(spec.lease());
+  to.lease = lease.value_or(absl::ZeroDuration());
+  if (to.lease < kLeaseMin || to.lease > kLeaseMax) {
+    violations.Add("lease", "must be 1s to 10m", wire::kOutOfRange);
+  }
+}
+
+void ReadStore(const v1::PipelineSpec& spec, absl::string_view file,
+               PipelineFile& to, wire::Violations& violations) {
+  absl::string_view store = spec.store();
+  if (!spec.has_store()) {
+    to.store_path = BesideFile(file, absl::StrCat(spec.name(), ".penstock.db"));
+  } else if (absl::ConsumePrefix(&store, kSqlitePrefix) && !store.empty()) {
+    to.store_path = BesideFile(file, store);
+  } else if (absl::StartsWith(store, "postgresql://") ||
+             absl::StartsWith(store, "postgres://") ||
+             absl::StartsWith(store, "${")) {
+    to.store_url = std::string(store);
+    const absl::Status form = core::CheckPgUrl(store);
+    if (!form.ok()) {
+      violations.Add("store", std::string(form.message()), wire::kMalformed);
+    }
+  } else {
+    violations.Add("store",
+                   "must be sqlite:PATH, postgresql://USER@HOST/DATABASE, or a "
+                   "reference to the latter (${env:NAME}, ${file:/path})",
+                   wire::kMalformed);
+  }
+  to.worker_state_dir =
+      to.store_path.empty()
+          ? BesideFile(file, absl::StrCat(spec.name(), ".penstock.worker"))
+          : absl::StrCat(to.store_path, ".worker");
+  ReadLease(spec, to, violations);
 }
 
 void CheckHead(const v1::PipelineSpec& spec, absl::string_view file,
@@ -51,18 +96,7 @@ void CheckHead(const v1::PipelineSpec& spec, absl::string_view file,
     }
     to.incarnation = spec.incarnation();
   }
-  absl::string_view store = spec.store();
-  if (!spec.has_store()) {
-    to.store_path = BesideFile(file, absl::StrCat(spec.name(), ".penstock.db"));
-  } else if (absl::ConsumePrefix(&store, kSqlitePrefix) && !store.empty()) {
-    to.store_path = BesideFile(file, store);
-  } else if (absl::StartsWith(store, "postgresql://") ||
-             absl::StartsWith(store, "postgres://")) {
-    violations.Add("store", "PostgreSQL is not supported in this version",
-                   wire::kUnsupportedField);
-  } else {
-    violations.Add("store", "must be sqlite:PATH", wire::kMalformed);
-  }
+  ReadStore(spec, file, to, violations);
   if (!spec.has_checkpoint_interval()) return;
   const auto interval = wire::DurationFromProto(spec.checkpoint_interval());
   to.checkpoint_interval = interval.value_or(absl::ZeroDuration());

@@ -28,8 +28,16 @@ struct PipelineFile {
   std::string name;
   // The incarnation that the store is expected to have.
   std::optional<std::string> incarnation;
-  // Path of the SQLite store. A relative one is relative to the file.
+  // Path of the SQLite store. A relative one is relative to the file. Empty:
+  // the state is in PostgreSQL.
   std::string store_path;
+  // Connection string of the PostgreSQL store, as written: secrets are
+  // references. Empty: there is a store_path.
+  std::string store_url;
+  // Of a PostgreSQL store: how long a leading controller's lease lasts.
+  absl::Duration lease = absl::Seconds(15);
+  // Where a worker of the command's own keeps its fence, if nobody says where.
+  std::string worker_state_dir;
   absl::Duration checkpoint_interval = absl::Seconds(10);
   // Empty: one worker of the command's own.
   std::vector<PipelineWorker> workers;

@@ -17,9 +17,10 @@ constexpr char kFooter[] =
     "Then: penstock run orders.yaml && penstock verify orders.yaml\n"
     "\n"
     "Exit codes: 0 done, 1 failed, 2 wrong options or file, 3 stored state is\n"
-    "damaged, 4 worker unreachable or store locked, 5 another controller took\n"
-    "over, 6 a person must decide, 7 verify found differences, 8 stopped with\n"
-    "steps that were not checkpointed, 130 interrupted.\n";
+    "damaged, 4 worker or store unreachable, or store locked, 5 another\n"
+    "controller took over, 6 a person must decide, 7 verify found "
+    "differences,\n"
+    "8 stopped with steps that were not checkpointed, 130 interrupted.\n";
 
 void AddRun(CLI::App& cli, CommandLine& options) {
   CLI::App* run = cli.add_subcommand(

@@ -13,7 +13,8 @@ enum class CliExit {
   kUsage = 2,
   // The controller's store or a sink's state is damaged.
   kStateDamaged = 3,
-  // A worker cannot be reached or started, or the store stays locked.
+  // A worker or the store cannot be reached, a worker cannot be started, or the
+  // store stays locked.
   kUnreachable = 4,
   // Another controller took over the pipeline.
   kSuperseded = 5,

@@ -152,6 +152,33 @@ void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
   }
 }
 
+void ProgressPrinter::ShowStandby(const LeaseState& lease,
+                                  absl::Time steady_now) {
+  if (lease.controller == leader_ && steady_now - last_ < IntervalOf(style_)) {
+    return;
+  }
+  if (!CanPrint(absl::ZeroDuration())) return;
+  leader_ = lease.controller;
+  last_ = steady_now;
+  if (style_ == Style::kJson) {
+    std::cout << absl::StrFormat(
+                     "{\"event\":\"standby\",\"leader\":%s,\"epoch\":%d,"
+                     "\"lease_until\":%s,\"lease_left_seconds\":%.3f}",
+                     Quoted(lease.controller), lease.epoch, Quoted(lease.until),
+                     absl::ToDoubleSeconds(lease.left))
+              << std::endl;
+    return;
+  }
+  const std::string line = absl::StrCat(
+      "standing by: ", lease.controller, " leads (epoch ", lease.epoch,
+      "); its lease ends at ", lease.until, " unless it renews it");
+  if (style_ == Style::kLive) {
+    std::cout << "\r\033[K" << line << std::flush;
+  } else {
+    std::cout << line << std::endl;
+  }
+}
+
 void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
                              int worker_restarts, const std::string& outcome,
                              absl::Time steady_now) {

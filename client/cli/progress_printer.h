@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/controller/controller.h"
+#include "client/controller/lease.h"
 
 #include <absl/time/time.h>
 
@@ -38,6 +39,8 @@ class ProgressPrinter {
 
   // Prints if it is time.
   void Show(const ControllerSnapshot& snapshot, absl::Time steady_now);
+  // Another controller leads. Prints if it is time, or if another one does now.
+  void ShowStandby(const LeaseState& lease, absl::Time steady_now);
   // The last words: totals, time, rate.
   void Finish(const ControllerSnapshot& snapshot, int worker_restarts,
               const std::string& outcome, absl::Time steady_now);
@@ -48,6 +51,8 @@ class ProgressPrinter {
   absl::Time last_;
   uint64_t last_bytes_ = 0;
   double rate_ = 0;
+  // Who led when ShowStandby printed last.
+  std::string leader_;
 };
 
 }  // namespace penstock::client

@@ -1,11 +1,14 @@
 #include "client/cli/run_command.h"
 
 #include "client/cli/crash_point.h"
+#include "client/cli/election.h"
 #include "client/cli/local_worker.h"
 #include "client/cli/progress_printer.h"
 #include "client/cli/spec_change_check.h"
 #include "client/client.h"
 #include "client/controller/controller.h"
+#include "client/controller/postgres_lease.h"
+#include "client/controller/postgres_store.h"
 #include "client/controller/sqlite_store.h"
 #include "client/pipeline_file.h"
 #include "core/base/clock.h"
@@ -13,18 +16,21 @@
 #include "core/base/filesystem.h"
 #include "core/base/mutex.h"
 #include "core/base/notification.h"
+#include "core/base/path_policy.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/base/thread_pool_executor.h"
+#include "core/pg/pg_url.h"
 #include "proto/wire/spec.h"
 
 #include <absl/strings/str_cat.h>
 
 #include <unistd.h>
-#include <atomic>
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -58,25 +64,31 @@ class SignalsEndAtOnce {
   }
 };
 
-absl::StatusOr<std::unique_ptr<StateStore>> OpenStore(
-    const std::string& path, core::Executor& executor) {
-  // A large store takes long to check, and nothing has been begun yet.
-  const SignalsEndAtOnce while_checking;
-  return MakeSqliteStore(path, {.create_if_missing = true}, executor);
-}
+// One controller's life: with a SQLite store the only one of a run.
+struct Reign {
+  core::Notification ended;
+  absl::Status outcome;  // Set before `ended`.
+  std::shared_ptr<Controller> controller;
+};
 
 // Everything a run owns, in the order in which it is built.
+//
+//   StandBy ──the lease is ours──▶ Lead ──it is lost──▶ StandBy
+//      └── (no lease: SQLite) ─────▶  └──ended, a signal──▶ exit
 class Run {
  public:
   explicit Run(RunOptions options)
       : options_(std::move(options)),
         random_(core::SeededFromEntropy()),
+        controller_id_(MakeControllerId()),
+        printer_(ProgressPrinter::StyleOf(options_.format),
+                 core::RealClock().SteadyNow()),
         executor_("controller", 1),
         store_executor_("store", 1) {}
 
   // Blocks: until no task of the controller runs that may use what it was
-  // given; until the local worker has ended.
-  ~Run();
+  // given; until the lease is free; until the local worker has ended.
+  ~Run() { EndReign(); }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -84,44 +96,115 @@ class Run {
   CliExit Drive();
 
  private:
+  static std::string MakeControllerId();
+  absl::Status OpenSqlite();
+  // With an election of who leads.
+  absl::Status OpenPostgres();
   absl::Status ConnectWorkers();
   ControllerOptions MakeOptions();
   absl::Status SetCrashPoint();
   // True when a signal came since the last call.
   static bool TakeSignal();
+  // Waits for the lease. Returns: how to end, if not by leading.
+  std::optional<CliExit> StandBy();
+  absl::Status BeginReign();
+  // Drives a controller to its end. nullopt: the lease was lost before.
+  std::optional<CliExit> Lead();
+  bool LeaseIsLost() const;
+  // After a loss: nullopt if nobody led since, and the lease is asked for
+  // again.
+  std::optional<CliExit> LookWhoLeads();
+  CliExit Superseded(uint64_t epoch);
+  // Signals and the local worker, while there is no controller.
+  std::optional<CliExit> LookAround();
+  void EndReign();
+  // Keeps the local worker running. An error: it cannot be.
+  absl::Status LookAfterWorker();
+  void PrintEnd(const std::string& outcome);
+  static CliExit Fail(const absl::Status& status);
 
   const RunOptions options_;
   core::Random random_;
+  const std::string controller_id_;
+  ProgressPrinter printer_;
   core::ThreadPoolExecutor executor_;
   core::ThreadPoolExecutor store_executor_;
   PipelineFile pipeline_;
   std::unique_ptr<LocalWorker> local_worker_;
   std::unique_ptr<StateStore> store_;
   std::vector<std::unique_ptr<Client>> clients_;
-  core::Notification ended_;
-  absl::Status outcome_;  // Set before ended_.
-  std::shared_ptr<Controller> controller_;
+  // Null: the store has no lease.
+  std::unique_ptr<Election> election_;
+  // The lease's reign that this reign belongs to.
+  uint64_t lease_reign_ = 0;
+  // The last epoch in which this run led.
+  uint64_t epoch_ = 0;
+  bool stopping_ = false;
+  std::unique_ptr<Reign> reign_;
 };
 
-Run::~Run() {
-  controller_ = nullptr;
+std::string Run::MakeControllerId() {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return absl::StrCat(host, ":", getpid());
+}
+
+void Run::EndReign() {
+  if (reign_ == nullptr) return;
+  epoch_ = std::max(epoch_, reign_->controller->Snapshot().epoch);
+  reign_->controller->Drop();
   // No task of it begins any more, and the executor has one thread: behind this
   // one none runs.
   core::Notification over;
   executor_.Schedule([&over] { over.Notify(); });
   over.WaitForNotification();
+  reign_ = nullptr;
+}
+
+absl::Status Run::OpenSqlite() {
+  // A large store takes long to check, and nothing has been begun yet.
+  const SignalsEndAtOnce while_checking;
+  ASSIGN_OR_RETURN(
+      store_, MakeSqliteStore(pipeline_.store_path, {.create_if_missing = true},
+                              store_executor_));
+  return absl::OkStatus();
+}
+
+absl::Status Run::OpenPostgres() {
+  ASSIGN_OR_RETURN(
+      core::Conninfo conninfo,
+      core::ResolvePgUrl(pipeline_.store_url, core::PosixFileSystem(),
+                         core::PathPolicy({})));
+  const PostgresPlace place = {.conninfo = std::move(conninfo),
+                               .pipeline = pipeline_.name};
+  const std::string holder = core::RandomId(random_);
+  {
+    const SignalsEndAtOnce while_checking;
+    ASSIGN_OR_RETURN(store_, MakePostgresStore({.place = place,
+                                                .create_if_missing = true,
+                                                .lease_holder = holder},
+                                               store_executor_));
+  }
+  election_ = std::make_unique<Election>(
+      PostgresLeaseOptions{.place = place,
+                           .holder = holder,
+                           .controller = controller_id_,
+                           .lasts = pipeline_.lease},
+      executor_, random_.Next64());
+  return absl::OkStatus();
 }
 
 absl::Status Run::ConnectWorkers() {
+  // By an earlier reign.
+  if (!clients_.empty()) return absl::OkStatus();
   std::vector<std::string> targets;
   for (const PipelineWorker& worker : pipeline_.workers) {
     targets.push_back(worker.address);
   }
   if (targets.empty()) {
-    const std::string state_dir =
-        options_.worker_state_dir.empty()
-            ? absl::StrCat(pipeline_.store_path, ".worker")
-            : options_.worker_state_dir;
+    const std::string state_dir = options_.worker_state_dir.empty()
+                                      ? pipeline_.worker_state_dir
+                                      : options_.worker_state_dir;
     RETURN_IF_ERROR(core::PosixFileSystem().CreateDirectories(state_dir));
     ASSIGN_OR_RETURN(local_worker_,
                      LocalWorker::Start(options_.worker_program, state_dir));
@@ -139,9 +222,7 @@ absl::Status Run::ConnectWorkers() {
 ControllerOptions Run::MakeOptions() {
   ControllerOptions options;
   options.pipeline = pipeline_.name;
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  options.controller_id = absl::StrCat(host, ":", getpid());
+  options.controller_id = controller_id_;
   options.nonce = core::RandomId(random_);
   options.incarnation = pipeline_.incarnation;
   options.checkpoint_interval = pipeline_.checkpoint_interval;
@@ -162,27 +243,32 @@ absl::Status Run::SetCrashPoint() {
   if (options_.crash_at.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const CrashPoint crash,
                    ParseCrashPoint(options_.crash_at, options_.crash_how));
-  controller_->SetFaultHook([crash, reached = uint64_t{0}](
-                                FaultPoint point, const std::string&) mutable {
-    if (point == crash.point && ++reached == crash.count) {
-      kill(getpid(), crash.signal);
-    }
-  });
+  reign_->controller->SetFaultHook(
+      [crash, reached = uint64_t{0}](FaultPoint point,
+                                     const std::string&) mutable {
+        if (point == crash.point && ++reached == crash.count) {
+          kill(getpid(), crash.signal);
+        }
+      });
   return absl::OkStatus();
 }
 
 absl::Status Run::Build() {
   ASSIGN_OR_RETURN(pipeline_, LoadPipelineFile(core::PosixFileSystem(),
                                                options_.pipeline_file));
-  ASSIGN_OR_RETURN(store_, OpenStore(pipeline_.store_path, store_executor_));
+  return pipeline_.store_url.empty() ? OpenSqlite() : OpenPostgres();
+}
+
+absl::Status Run::BeginReign() {
   RETURN_IF_ERROR(ConnectWorkers());
   std::vector<core::Control*> workers;
   for (const auto& client : clients_) workers.push_back(&client->control());
-  controller_ =
+  reign_ = std::make_unique<Reign>();
+  reign_->controller =
       Controller::Create(MakeOptions(), executor_, *store_, std::move(workers),
-                         [this](absl::Status status) {
-                           outcome_ = std::move(status);
-                           ended_.Notify();
+                         [reign = reign_.get()](absl::Status status) {
+                           reign->outcome = std::move(status);
+                           reign->ended.Notify();
                          });
   return SetCrashPoint();
 }
@@ -193,44 +279,155 @@ bool Run::TakeSignal() {
   return sigtimedwait(&signals, nullptr, &no_wait) > 0;
 }
 
+absl::Status Run::LookAfterWorker() {
+  if (local_worker_ == nullptr) return absl::OkStatus();
+  return local_worker_->Look(core::RealClock().SteadyNow());
+}
+
+void Run::PrintEnd(const std::string& outcome) {
+  printer_.Finish(
+      reign_ == nullptr ? ControllerSnapshot() : reign_->controller->Snapshot(),
+      local_worker_ == nullptr ? 0 : local_worker_->restarts(), outcome,
+      core::RealClock().SteadyNow());
+}
+
+CliExit Run::Fail(const absl::Status& status) {
+  std::cerr << status.message() << "\n";
+  return CliExitOf(status);
+}
+
 CliExit Run::Drive() {
-  const core::Clock& clock = core::RealClock();
-  ProgressPrinter printer(ProgressPrinter::StyleOf(options_.format),
-                          clock.SteadyNow());
-  controller_->Start();
-  bool stopping = false;
+  while (true) {
+    if (election_ != nullptr) {
+      if (const auto exit = StandBy(); exit.has_value()) return *exit;
+    }
+    if (const auto begun = BeginReign(); !begun.ok()) return Fail(begun);
+    if (const auto exit = Lead(); exit.has_value()) return *exit;
+    EndReign();
+    if (const auto exit = LookWhoLeads(); exit.has_value()) return *exit;
+  }
+}
+
+std::optional<CliExit> Run::StandBy() {
+  while (true) {
+    const Election::View view = election_->view();
+    if (epoch_ > 0 && view.lease.epoch > epoch_) {
+      return Superseded(view.lease.epoch);
+    }
+    switch (view.standing) {
+      case Election::Standing::kAsking:
+      case Election::Standing::kLost:
+        break;
+      case Election::Standing::kStandby:
+        printer_.ShowStandby(view.lease, core::RealClock().SteadyNow());
+        break;
+      case Election::Standing::kLeading:
+        lease_reign_ = view.reign;
+        return std::nullopt;
+      case Election::Standing::kFailed:
+        PrintEnd("failed");
+        return Fail(view.trouble);
+    }
+    if (const auto exit = LookAround(); exit.has_value()) return *exit;
+    election_->WaitForChange(kTick);
+  }
+}
+
+std::optional<CliExit> Run::LookAround() {
+  if (stopping_ || TakeSignal()) {
+    PrintEnd("stopped");
+    return CliExit::kOk;
+  }
+  const absl::Status worker = LookAfterWorker();
+  if (worker.ok()) return std::nullopt;
+  return Fail(worker);
+}
+
+CliExit Run::Superseded(uint64_t epoch) {
+  PrintEnd("failed");
+  return Fail(core::MakeError(
+      core::Reason::STALE_EPOCH,
+      absl::StrCat("driving pipeline '", pipeline_.name, "': epoch ", epoch,
+                   " leads now, this controller had ", epoch_, "; ",
+                   election_->view().trouble.message())));
+}
+
+std::optional<CliExit> Run::LookWhoLeads() {
+  // Shared with: the answer, which may come later than we wait.
+  struct Answer {
+    core::Notification came;
+    absl::StatusOr<uint64_t> epoch;
+  };
+  while (true) {
+    const auto answer = std::make_shared<Answer>();
+    store_->ReadEpoch([answer](absl::StatusOr<uint64_t> epoch) {
+      answer->epoch = std::move(epoch);
+      answer->came.Notify();
+    });
+    do {
+      if (const auto exit = LookAround(); exit.has_value()) return *exit;
+    } while (!answer->came.WaitForNotificationWithTimeout(kTick));
+    if (answer->epoch.ok()) {
+      // Nobody took an epoch, so that nothing happened behind our back.
+      if (epoch_ > 0 && *answer->epoch != epoch_) {
+        return Superseded(*answer->epoch);
+      }
+      election_->AskAgain();
+      return std::nullopt;
+    }
+    if (!core::HasReason(answer->epoch.status(), core::Reason::UNAVAILABLE)) {
+      PrintEnd("failed");
+      return Fail(answer->epoch.status());
+    }
+    election_->WaitForChange(kTick);
+  }
+}
+
+bool Run::LeaseIsLost() const {
+  if (election_ == nullptr) return false;
+  const Election::View view = election_->view();
+  return view.standing != Election::Standing::kLeading ||
+         view.reign != lease_reign_;
+}
+
+std::optional<CliExit> Run::Lead() {
+  Controller& controller = *reign_->controller;
+  if (election_ != nullptr &&
+      !election_->Lead(lease_reign_, reign_->controller)) {
+    return std::nullopt;
+  }
+  controller.Start();
   // Ends at once when the controller does, not with the tick.
-  while (!ended_.WaitForNotificationWithTimeout(kTick)) {
+  while (!reign_->ended.WaitForNotificationWithTimeout(kTick)) {
+    if (LeaseIsLost()) {
+      if (!stopping_) return std::nullopt;
+      PrintEnd("stopped");
+      std::cerr
+          << "the lease was lost meanwhile: the next run replays what was "
+             "not checkpointed\n";
+      return CliExit::kNotCheckpointed;
+    }
     if (TakeSignal()) {
-      if (stopping) {
+      if (stopping_) {
         // What it does in order takes time.
         if (local_worker_ != nullptr) local_worker_->Kill();
         return CliExit::kInterrupted;
       }
-      stopping = true;
+      stopping_ = true;
       std::cerr << "\nstopping: checkpointing what is done (once more to end "
                    "at once)\n";
-      controller_->Stop();
+      controller.Stop();
     }
-    if (local_worker_ != nullptr) {
-      const absl::Status worker = local_worker_->Look(clock.SteadyNow());
-      if (!worker.ok()) {
-        std::cerr << worker.message() << "\n";
-        return CliExitOf(worker);
-      }
+    if (const auto worker = LookAfterWorker(); !worker.ok()) {
+      return Fail(worker);
     }
-    printer.Show(controller_->Snapshot(), clock.SteadyNow());
+    printer_.Show(controller.Snapshot(), core::RealClock().SteadyNow());
   }
-  const CliExit exit = CliExitOf(outcome_);
-  const bool failed = !outcome_.ok() && exit != CliExit::kNotCheckpointed;
-  printer.Finish(controller_->Snapshot(),
-                 local_worker_ == nullptr ? 0 : local_worker_->restarts(),
-                 failed     ? "failed"
-                 : stopping ? "stopped"
-                            : "done",
-                 clock.SteadyNow());
-  if (!outcome_.ok()) std::cerr << outcome_.message() << "\n";
-  return exit;
+  const absl::Status& outcome = reign_->outcome;
+  const CliExit exit = CliExitOf(outcome);
+  const bool failed = !outcome.ok() && exit != CliExit::kNotCheckpointed;
+  PrintEnd(failed ? "failed" : stopping_ ? "stopped" : "done");
+  return outcome.ok() ? exit : Fail(outcome);
 }
 
 }  // namespace
@@ -241,11 +438,10 @@ CliExit RunPipeline(const RunOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   Run run(options);
-  if (const absl::Status status = run.Build(); !status.ok()) {
-    std::cerr << status.message() << "\n";
-    return CliExitOf(status);
-  }
-  return run.Drive();
+  const absl::Status built = run.Build();
+  if (built.ok()) return run.Drive();
+  std::cerr << built.message() << "\n";
+  return CliExitOf(built);
 }
 
 }  // namespace penstock::client

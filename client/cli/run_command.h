@@ -26,7 +26,8 @@ struct RunOptions {
 };
 
 // Blocks: until every connector has reached its end of input and is
-// checkpointed, a signal came (orderly end), or a person must decide.
+// checkpointed, a signal came (orderly end), or a person must decide. Where
+// several share the state, also until it is this one's turn to lead.
 CliExit RunPipeline(const RunOptions& options);
 
 }  // namespace penstock::client

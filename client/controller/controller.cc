@@ -484,6 +484,7 @@ class ControllerHandle final : public Controller {
 
   void Start() override { core_->Start(); }
   void Stop() override { core_->Stop(); }
+  void Drop() override { core_->Drop(); }
   void SetUserPaused(std::string connector, bool paused,
                      absl::AnyInvocable<void(absl::Status)> done) override {
     core_->SetUserPaused(std::move(connector), paused, std::move(done));

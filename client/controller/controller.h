@@ -187,6 +187,8 @@ class Controller {
   // even if not everything could be checkpointed (NOT_COMPLETED); what is
   // journaled is replayed by the next run.
   virtual void Stop() = 0;
+  // Ends it at once, as its destruction does: no on_end comes.
+  virtual void Drop() = 0;
   // The user's pause: made durable, then Pause or Extend is sent. It outlives
   // the controller. `done`, on the strand and never after `on_end`: OK once it
   // is durable; NO_SUCH_CONNECTOR; CANCELLED when it is not running.

@@ -59,9 +59,10 @@ absl::StatusOr<std::string> ResolveSecretPart(const SecretPart& part,
     case SecretPart::Kind::kEnvironment: {
       std::optional<std::string> value = GetEnv(part.text);
       if (value.has_value()) return *std::move(value);
-      return MakeError(Reason::INVALID_CONFIG,
-                       absl::StrCat("the worker's environment has no variable ",
-                                    part.text, ", to which a secret refers"));
+      return MakeError(
+          Reason::INVALID_CONFIG,
+          absl::StrCat("the environment of this process has no variable ",
+                       part.text, ", to which a secret refers"));
     }
     case SecretPart::Kind::kFile:
       break;

@@ -28,6 +28,7 @@ using core::Reason;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr absl::string_view kShop = R"yaml(
@@ -303,10 +304,50 @@ TEST(PipelineFileErrorTest, ConnectorsOfOneName) {
               ElementsAre("connectors[3].name"));
 }
 
-TEST(PipelineFileErrorTest, UnsupportedStore) {
-  EXPECT_THAT(ParsePipelineFile(
-                  absl::StrCat(kThree, "store: postgresql://h/db\n"), "p.yaml"),
-              HasReason(Reason::UNSUPPORTED));
+TEST(PipelineFileTest, StateMayBeInPostgresql) {
+  const auto file = ParsePipelineFile(
+      absl::StrCat(kThree,
+                   "store: postgresql://me:${env:WORD}@h/db\nlease: 20s\n"),
+      "dir/p.yaml");
+  ASSERT_OK(file);
+  EXPECT_EQ(file->store_path, "");
+  EXPECT_EQ(file->store_url, "postgresql://me:${env:WORD}@h/db")
+      << "secrets stay references";
+  EXPECT_EQ(file->lease, absl::Seconds(20));
+  EXPECT_EQ(file->worker_state_dir,
+            absl::StrCat("dir/", file->name, ".penstock.worker"));
+}
+
+TEST(PipelineFileTest, WholeConnectionStringMayBeAReference) {
+  const auto file = ParsePipelineFile(
+      absl::StrCat(kThree, "store: '${file:/etc/state}'\n"), "p.yaml");
+  ASSERT_OK(file);
+  EXPECT_EQ(file->store_url, "${file:/etc/state}");
+}
+
+TEST(PipelineFileErrorTest, PasswordInPlainTextIsRefusedAndNotShown) {
+  const std::string text =
+      absl::StrCat(kThree, "store: postgresql://me:hidden-word@h/db\n");
+  EXPECT_THAT(FieldsOf(text), ElementsAre("store"));
+  EXPECT_THAT(MessageOf(text), HasSubstr("${env:NAME}"));
+  EXPECT_THAT(MessageOf(text), Not(HasSubstr("hidden-word")));
+}
+
+TEST(PipelineFileErrorTest, StoreThatNobodyKnows) {
+  EXPECT_THAT(FieldsOf(absl::StrCat(kThree, "store: mysql://h/db\n")),
+              ElementsAre("store"));
+  EXPECT_THAT(FieldsOf(absl::StrCat(kThree, "store: postgresql://h:x/db\n")),
+              ElementsAre("store"));
+}
+
+TEST(PipelineFileErrorTest, LeaseGoesWithPostgresqlAndHasLimits) {
+  EXPECT_THAT(FieldsOf(absl::StrCat(kThree, "lease: 15s\n")),
+              ElementsAre("lease"));
+  const std::string three = absl::StrCat(kThree, "store: postgresql://h/db\n");
+  EXPECT_THAT(FieldsOf(absl::StrCat(three, "lease: 500ms\n")),
+              ElementsAre("lease"));
+  EXPECT_THAT(FieldsOf(absl::StrCat(three, "lease: 11m\n")),
+              ElementsAre("lease"));
 }
 
 TEST(PipelineFileErrorTest, ManyErrorsAreCut) {

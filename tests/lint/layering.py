@@ -53,7 +53,7 @@ MAY_INCLUDE = {
     "client/controller": PROTOCOL
     + ("client", "core/pg", "proto/wire", "proto/penstock"),
     "client/cli": ANY_CORE + ("client", "proto/wire", "proto/penstock"),
-    "client": PROTOCOL + ("proto/wire", "proto/penstock"),
+    "client": PROTOCOL + ("core/pg", "proto/wire", "proto/penstock"),
     "tests/support": ANY_CORE + ("client/controller/state_store.h",),
     "tests/contract": ANY_CORE
     + ("client/controller", "tests/support"),

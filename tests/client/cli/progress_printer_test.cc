@@ -46,5 +46,29 @@ TEST(ProgressPrinterTest, TheEndAsJsonCountsBadRecords) {
                 "\"not_encoded\":1,\"refused\":4,\"dead_letters\":3}"));
 }
 
+std::string Standby(ProgressPrinter::Style style) {
+  ProgressPrinter printer(style, absl::UnixEpoch());
+  LeaseState lease;
+  lease.controller = "host:12";
+  lease.epoch = 7;
+  lease.left = absl::Milliseconds(4250);
+  lease.until = "2026-11-30T10:00:00.000Z";
+  testing::internal::CaptureStdout();
+  printer.ShowStandby(lease, absl::UnixEpoch());
+  // Nothing new, and too soon.
+  printer.ShowStandby(lease, absl::UnixEpoch());
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(ProgressPrinterTest, StandbySaysWhoLeadsAndUntilWhen) {
+  EXPECT_EQ(Standby(ProgressPrinter::Style::kPlain),
+            "standing by: host:12 leads (epoch 7); its lease ends at "
+            "2026-11-30T10:00:00.000Z unless it renews it\n");
+  EXPECT_EQ(Standby(ProgressPrinter::Style::kJson),
+            "{\"event\":\"standby\",\"leader\":\"host:12\",\"epoch\":7,"
+            "\"lease_until\":\"2026-11-30T10:00:00.000Z\","
+            "\"lease_left_seconds\":4.250}\n");
+}
+
 }  // namespace
 }  // namespace penstock::client
