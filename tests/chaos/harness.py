@@ -7,6 +7,7 @@ counted and compared by Python alone, beside `penstock verify`.
 import collections
 import contextlib
 import ctypes
+import glob
 import json
 import os
 import random
@@ -52,17 +53,24 @@ def make_records(path, count, seed):
             out.write(previous)
 
 
+def default_store(directory):
+    return f"sqlite:{directory}/state.db"
+
+
 def write_pipeline(directory, source, *, name="chaos", socket=None,
                    checkpoint="200ms", shards=SHARDS, key="key", limits=None,
-                   level=None, on_parse_error=None, beside=None):
+                   level=None, on_parse_error=None, beside=None, store=None,
+                   lease=None):
     """Writes a pipeline file; its output goes to `directory`/out.
 
     `beside`: the source of a second connector, whose output goes to
-    `directory`/beside.
+    `directory`/beside. `store`: another than SQLite's in `directory`.
     """
     path = os.path.join(directory, "pipeline.yaml")
-    lines = [f"name: {name}", f"store: sqlite:{directory}/state.db",
+    lines = [f"name: {name}", f"store: '{store or default_store(directory)}'",
              f"checkpoint_interval: {checkpoint}"]
+    if lease:
+        lines.append(f"lease: {lease}")
     if level:
         lines.append(f"level: {level}")
     if socket:
@@ -387,6 +395,96 @@ class Hand:
         if answer["error"] != "OK":
             raise Failure(f"{words}: {answer}")
         return answer
+
+
+# --- A PostgreSQL server -----------------------------------------------------
+
+def _postgres_bin():
+    """Where Debian keeps the newest version's programs, or None."""
+    given = os.environ.get("PENSTOCK_POSTGRES_BIN")
+    found = [given] if given else sorted(
+        glob.glob("/usr/lib/postgresql/*/bin"),
+        key=lambda path: int(path.split("/")[4]))
+    found = [path for path in found
+             if os.access(os.path.join(path, "postgres"), os.X_OK)]
+    return found[-1] if found else None
+
+
+def need_postgres():
+    """Ends a script that needs a server where there is none."""
+    if _postgres_bin() is None:
+        if os.environ.get("PENSTOCK_REQUIRE_POSTGRES") == "1":
+            raise SystemExit("no PostgreSQL server is installed")
+        print("NOTHING WAS TESTED: no PostgreSQL server is installed")
+        raise SystemExit(77)
+
+
+class PostgresServer:
+    """A server of the script's own, on a Unix socket and no port.
+
+    It ends with the script, however that ends. It syncs nothing.
+    """
+
+    def __init__(self, directory, log):
+        self._bin = _postgres_bin()
+        self._log = log
+        self.directory = directory
+        os.makedirs(directory)
+        # It refuses to run as root: then it runs as the package's user.
+        self._user = {"user": "postgres", "group": "postgres"}
+        if os.geteuid() != 0:
+            self._user = {}
+        else:
+            shutil.chown(directory, "postgres", "postgres")
+            os.chmod(os.path.dirname(directory), 0o755)
+        self._data = os.path.join(directory, "data")
+        subprocess.run(
+            [os.path.join(self._bin, "initdb"), "-D", self._data, "-U",
+             "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8",
+             "--no-sync", "--no-instructions"],
+            stdout=log, stderr=log, cwd=directory, check=True, **self._user)
+        self._process = None
+        self.start()
+
+    def start(self):
+        self._process = subprocess.Popen(
+            [os.path.join(self._bin, "postgres"), "-D", self._data, "-k",
+             self.directory, "-c", "listen_addresses=", "-c", "fsync=off",
+             "-c", "full_page_writes=off", "-c", "shared_buffers=16MB"],
+            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+            cwd=self.directory, preexec_fn=_die_with_parent, **self._user)
+        wait_until("the PostgreSQL server", lambda: self._psql(
+            "postgres", "SELECT 1").returncode == 0, alive=[self._process])
+
+    def stop_at_once(self):
+        """As a crash ends it: recovery at the next start."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait()
+
+    def _psql(self, database, sql):
+        return subprocess.run(
+            [os.path.join(self._bin, "psql"), "-h", self.directory, "-U",
+             "postgres", "-d", database, "-XAtq", "-F", "\t", "-c", sql],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_MAX,
+            check=False, text=True)
+
+    def rows(self, database, sql):
+        """Each row as a list of texts."""
+        answer = self._psql(database, sql)
+        if answer.returncode != 0:
+            raise Failure(f"psql: {answer.stderr}")
+        return [line.split("\t") for line in answer.stdout.splitlines()]
+
+    def make_database(self, name):
+        self.rows("postgres", f"CREATE DATABASE {name}")
+
+    def url(self, database):
+        host = self.directory.replace("/", "%2F")
+        return f"postgresql://postgres@{host}/{database}"
+
+    def end(self):
+        if self._process.poll() is None:
+            self.stop_at_once()
 
 
 # --- Frame of a script -------------------------------------------------------
