@@ -65,8 +65,10 @@ absl::Status CheckPgUrl(absl::string_view text) {
                     literal ? absl::string_view(part.text) : kPlaceholder);
   }
   // A port may be a reference, too.
-  ASSIGN_OR_RETURN(const Conninfo conninfo,
-                   Conninfo::Parse(shape, Conninfo::Ports::kAny));
+  ASSIGN_OR_RETURN(
+      const Conninfo conninfo,
+      Conninfo::Parse(shape, parts.size() > 1 ? Conninfo::Ports::kAny
+                                              : Conninfo::Ports::kNumbers));
   for (const std::string& secret : conninfo.secrets()) {
     if (secret == kPlaceholder) continue;
     return MakeError(Reason::INVALID_CONFIG,
