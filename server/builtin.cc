@@ -5,6 +5,7 @@
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/null/null_sink.h"
+#include "core/sinks/postgres/postgres_sink.h"
 #include "core/sources/file/file_source.h"
 
 namespace penstock::server {
@@ -17,6 +18,7 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("null", core::MakeNullSink);
+  registry.RegisterSink("postgres", core::MakePostgresSink);
   registry.RegisterDeadLetter("file", core::MakeDeadLetterFile);
 }
 

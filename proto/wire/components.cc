@@ -7,9 +7,11 @@
 #include "core/sinks/dead_letter_file/config.h"
 #include "core/sinks/file/config.h"
 #include "core/sinks/null/config.h"
+#include "core/sinks/postgres/config.h"
 #include "core/sources/file/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/field_reader.h"
+#include "proto/wire/postgres_config.h"
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
@@ -145,6 +147,8 @@ ConfigPtr SinkFromProto(const v1::SinkSpec& spec,
                             2 * limits.record_bytes_max});
       return config;
     }
+    case v1::SinkSpec::kPostgres:
+      return PostgresFromProto(spec.postgres(), limits, path, violations);
     case v1::SinkSpec::kNull:
       return std::make_shared<core::NullSinkConfig>();
     case v1::SinkSpec::TYPE_NOT_SET:
@@ -221,6 +225,9 @@ v1::SinkSpec SinkToProto(const core::ComponentConfig& config) {
     result.mutable_file()->set_path(As<core::FileSinkConfig>(config).path);
   } else if (config.type() == "null") {
     result.mutable_null();
+  } else if (config.type() == "postgres") {
+    *result.mutable_postgres() =
+        PostgresToProto(As<core::PostgresSinkConfig>(config));
   } else {
     UnknownType(config);
   }

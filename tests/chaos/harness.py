@@ -60,11 +60,12 @@ def default_store(directory):
 def write_pipeline(directory, source, *, name="chaos", socket=None,
                    checkpoint="200ms", shards=SHARDS, key="key", limits=None,
                    level=None, on_parse_error=None, beside=None, store=None,
-                   lease=None):
+                   lease=None, sink=None):
     """Writes a pipeline file; its output goes to `directory`/out.
 
     `beside`: the source of a second connector, whose output goes to
-    `directory`/beside. `store`: another than SQLite's in `directory`.
+    `directory`/beside. `store`: another than SQLite's in `directory`. `sink`:
+    another than files, in YAML.
     """
     path = os.path.join(directory, "pipeline.yaml")
     lines = [f"name: {name}", f"store: '{store or default_store(directory)}'",
@@ -83,7 +84,8 @@ def write_pipeline(directory, source, *, name="chaos", socket=None,
         lines += [f"  - name: {connector}",
                   f"    source: {{file: {{path: '{read}'}}}}",
                   f"    format: {{ndjson: {{key: {key}}}}}",
-                  f"    sink: {{file: {{path: '{directory}/{written}'}}}}",
+                  "    sink: {" + (
+                      sink or f"file: {{path: '{directory}/{written}'}}") + "}",
                   f"    shards: {shards}"]
         if on_parse_error:
             lines.append(f"    on_parse_error: {on_parse_error}")
@@ -181,6 +183,8 @@ def snapshot(directory):
     for root, _, names in os.walk(directory):
         for name in names:
             path = os.path.join(root, name)
+            if not os.path.isfile(path):
+                continue  # A socket.
             with open(path, "rb") as file:
                 found[os.path.relpath(path, directory)] = file.read()
     return found

@@ -30,6 +30,7 @@ CONFIGURATIONS = (
     "core/sinks/dead_letter_file/config.h",
     "core/sinks/file/config.h",
     "core/sinks/null/config.h",
+    "core/sinks/postgres/config.h",
     "core/sources/file/config.h",
 )
 

@@ -2,6 +2,7 @@
 
 #include "core/base/status_macros.h"
 
+#include <absl/strings/str_cat.h>
 #include <absl/strings/string_view.h>
 
 #include <algorithm>
@@ -54,6 +55,9 @@ SELECT i.indexrelid, a.attname
    AND i.indisunique AND i.indisvalid AND i.indimmediate
    AND i.indpred IS NULL AND i.indexprs IS NULL
  ORDER BY i.indexrelid, a.attname)sql";
+
+// "penstock" in ASCII.
+constexpr absl::string_view kMakersLock = "8099000947049456491";
 
 PgLayout LayoutOf(absl::string_view receive) {
   static constexpr std::array<std::pair<absl::string_view, PgLayout>, 20>
@@ -147,6 +151,30 @@ absl::StatusOr<std::optional<PgTable>> ReadTable(PgConnection& connection,
   }
   for (auto& key : table.unique_keys) std::sort(key.begin(), key.end());
   return table;
+}
+
+absl::Status MakeTable(PgConnection& connection, const TableName& name,
+                       absl::string_view create_sql, absl::Time deadline) {
+  const std::array params = {
+      PgParam::Text(PgConnection::QuoteIdentifier(name.schema))};
+  RETURN_IF_ERROR(connection.Exec(
+      absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kMakersLock, ")"),
+      deadline));
+  // CREATE SCHEMA asks for a right that few have, also where there is one.
+  ASSIGN_OR_RETURN(
+      const PgResult result,
+      connection.Exec("SELECT pg_catalog.to_regnamespace($1) IS NULL", params,
+                      deadline));
+  if (result.Bool(0, 0)) {
+    RETURN_IF_ERROR(connection.Exec(
+        absl::StrCat("CREATE SCHEMA ",
+                     PgConnection::QuoteIdentifier(name.schema)),
+        deadline))
+    << "while making schema " << name.schema;
+  }
+  RETURN_IF_ERROR(connection.Exec(create_sql, deadline))
+  << "while making table " << name.ToString();
+  return connection.Commit(deadline);
 }
 
 }  // namespace penstock::core

@@ -4,7 +4,9 @@
 #include "core/pg/pg_connection.h"
 #include "core/sinks/postgres/table_name.h"
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
@@ -71,5 +73,11 @@ struct PgTable {
 absl::StatusOr<std::optional<PgTable>> ReadTable(PgConnection& connection,
                                                  const TableName& name,
                                                  absl::Time deadline);
+
+// Runs `create_sql`, a CREATE TABLE IF NOT EXISTS for `name`, after making its
+// schema where that is missing. Makers of tables run one at a time: the words
+// IF NOT EXISTS alone fail when two of them meet.
+absl::Status MakeTable(PgConnection& connection, const TableName& name,
+                       absl::string_view create_sql, absl::Time deadline);
 
 }  // namespace penstock::core

@@ -3,6 +3,7 @@
 
 #include "core/contract/component.h"
 
+#include <absl/status/status.h>
 #include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
@@ -41,5 +42,8 @@ struct PostgresSinkConfig final : ComponentConfig {
   // encoder may blow it up.
   size_t buffer_bytes_max = size_t{64} << 20;
 };
+
+// INVALID_CONFIG with metadata "field", such as "sink.postgres.key".
+absl::Status CheckPostgresConfig(const PostgresSinkConfig& config);
 
 }  // namespace penstock::core

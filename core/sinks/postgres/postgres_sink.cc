@@ -12,7 +12,6 @@
 
 #include <absl/strings/str_cat.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -21,12 +20,6 @@ namespace penstock::core {
 namespace {
 
 constexpr absl::Duration kOpenTime = absl::Seconds(30);
-
-absl::Status Bad(absl::string_view field, absl::string_view what) {
-  return MakeError(Reason::INVALID_CONFIG,
-                   absl::StrCat("postgres sink: ", field, " ", what),
-                   {{"field", absl::StrCat("sink.postgres.", field)}});
-}
 
 // One open, step by step.
 // Threads: confined to the call that made it.
@@ -48,8 +41,7 @@ class Opening {
     if (!found.has_value() && config_.create_table) {
       ASSIGN_OR_RETURN(const std::string sql,
                        CreateTableSql(config_, table_, open_.schema));
-      RETURN_IF_ERROR(connection_.Exec(sql, deadline_))
-      << "while making table " << table_.ToString();
+      RETURN_IF_ERROR(MakeTable(connection_, table_, sql, deadline_));
       ASSIGN_OR_RETURN(found, ReadTable(connection_, table_, deadline_));
     }
     if (!found.has_value()) {
@@ -121,32 +113,6 @@ class Opening {
 };
 
 }  // namespace
-
-absl::Status CheckPostgresConfig(const PostgresSinkConfig& config) {
-  if (config.url.empty()) return Bad("url", "is missing");
-  RETURN_IF_ERROR(CheckPgUrl(config.url));
-  RETURN_IF_ERROR(TableName::Parse(config.table, "sink.postgres.table"));
-  RETURN_IF_ERROR(
-      TableName::Parse(config.progress_table, "sink.postgres.progress_table"));
-  if (config.mode == PostgresMode::kUpsert && config.key.empty()) {
-    return Bad("key", "is missing: upsert needs the key's columns");
-  }
-  if (config.mode == PostgresMode::kAppend && !config.key.empty()) {
-    return Bad("key", "is given, which only mode upsert uses");
-  }
-  std::vector<std::string> key = config.key;
-  std::sort(key.begin(), key.end());
-  if (std::adjacent_find(key.begin(), key.end()) != key.end()) {
-    return Bad("key", "names a column twice");
-  }
-  if (config.lock_timeout < absl::Milliseconds(1)) {
-    return Bad("lock_timeout", "is below a millisecond");
-  }
-  if (config.statement_timeout < absl::Milliseconds(1)) {
-    return Bad("statement_timeout", "is below a millisecond");
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<std::unique_ptr<OutputTarget>> MakePostgresSink(
     const ComponentConfig& config, const Environment& environment) {

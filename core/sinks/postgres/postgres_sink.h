@@ -46,9 +46,6 @@ class PostgresSink final : public OutputTarget {
   std::vector<Step> progress_;
 };
 
-// INVALID_CONFIG naming the field.
-absl::Status CheckPostgresConfig(const PostgresSinkConfig& config);
-
 // The factory that is registered under "postgres".
 absl::StatusOr<std::unique_ptr<OutputTarget>> MakePostgresSink(
     const ComponentConfig& config, const Environment& environment);

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/pg/pg_error.h"
+#include "core/sinks/postgres/catalog.h"
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/string_view.h>
@@ -16,10 +17,6 @@ namespace {
 
 // bigint is signed.
 constexpr uint64_t kNumberMax = INT64_MAX;
-// Makers of the table wait here for each other: CREATE … IF NOT EXISTS alone
-// fails when two of them run at once. ("penstock" in ASCII.)
-constexpr absl::string_view kMakersLock = "8099005306440704875";
-
 std::string ToText(const Writer& writer) {
   return absl::StrCat(writer.epoch, ".", writer.open_number);
 }
@@ -31,9 +28,7 @@ ProgressTable::ProgressTable(TableName name, OutputOpen open)
 
 std::string ProgressTable::CreateSql() const {
   return absl::StrCat(
-      "CREATE SCHEMA IF NOT EXISTS ",
-      PgConnection::QuoteIdentifier(name_.schema),
-      "; CREATE TABLE IF NOT EXISTS ", name_.Quoted(),
+      "CREATE TABLE IF NOT EXISTS ", name_.Quoted(),
       " (pipeline text NOT NULL, connector text NOT NULL,"
       " shard bigint NOT NULL, incarnation text NOT NULL,"
       " epoch bigint NOT NULL, open_number bigint NOT NULL,"
@@ -44,12 +39,7 @@ std::string ProgressTable::CreateSql() const {
 
 absl::Status ProgressTable::Create(PgConnection& connection,
                                    absl::Time deadline) const {
-  RETURN_IF_ERROR(
-      connection.Exec(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(",
-                                   kMakersLock, "); ", CreateSql(), "; COMMIT"),
-                      deadline))
-  << "while making the progress table " << name_.ToString();
-  return absl::OkStatus();
+  return MakeTable(connection, name_, CreateSql(), deadline);
 }
 
 absl::StatusOr<std::vector<ProgressTable::Row>> ProgressTable::ReadRows(

@@ -25,7 +25,7 @@ class ProgressTable {
  public:
   ProgressTable(TableName name, OutputOpen open);
 
-  // If it is missing. One at a time, whoever calls.
+  // If it is missing.
   absl::Status Create(PgConnection& connection, absl::Time deadline) const;
 
   // Takes no lock and changes nothing: what Take would refuse, before anybody

@@ -237,8 +237,7 @@ absl::StatusOr<std::string> CreateTableSql(const PostgresSinkConfig& config,
   if (config.mode == PostgresMode::kUpsert) {
     lines.push_back(absl::StrCat("PRIMARY KEY (", Join(config.key), ")"));
   }
-  return absl::StrCat("CREATE SCHEMA IF NOT EXISTS ", Quote(name.schema),
-                      "; CREATE TABLE IF NOT EXISTS ", name.Quoted(), " (",
+  return absl::StrCat("CREATE TABLE IF NOT EXISTS ", name.Quoted(), " (",
                       absl::StrJoin(lines, ", "), ")");
 }
 

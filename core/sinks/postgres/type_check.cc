@@ -11,9 +11,6 @@
 namespace penstock::core {
 namespace {
 
-// PostgreSQL keeps microseconds.
-constexpr uint32_t kFractionDigitsMax = 6;
-
 bool IsOneOf(PgLayout layout, std::initializer_list<PgLayout> layouts) {
   return std::find(layouts.begin(), layouts.end(), layout) != layouts.end();
 }
@@ -132,13 +129,6 @@ std::string Narrower(const Column& declared, const PgColumn& found) {
       return absl::StrCat("has ", declared.precision, " digits, ",
                           declared.scale, " of them after the point");
     }
-  }
-  const bool is_time = declared.type == SqlType::kTime ||
-                       declared.type == SqlType::kTimestamp ||
-                       declared.type == SqlType::kTimestamptz;
-  if (is_time && declared.precision > kFractionDigitsMax) {
-    return absl::StrCat("has ", declared.precision,
-                        " decimals of a second, and PostgreSQL keeps 6");
   }
   return "";
 }

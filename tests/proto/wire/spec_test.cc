@@ -5,6 +5,7 @@
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
 #include "core/sinks/file/config.h"
+#include "core/sinks/postgres/config.h"
 #include "core/sources/file/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "tests/support/status_matchers.h"
@@ -196,6 +197,43 @@ TEST(SpecTest, ComponentsAreTyped) {
   EXPECT_GT(As<core::FileSinkConfig>(spec.sink).buffer_bytes_max,
             size_t{100} << 20);
   EXPECT_EQ(spec.encoder, nullptr);
+}
+
+TEST(SpecTest, PostgresSinkIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  v1::PostgresSink& postgres = *given.mutable_sink()->mutable_postgres();
+  postgres.set_url("postgresql://u:${env:PASSWORD}@db/shop");
+  postgres.set_table("sales.orders");
+  postgres.set_mode(v1::POSTGRES_MODE_UPSERT);
+  postgres.add_key("id");
+  postgres.set_create_table(true);
+  postgres.mutable_lock_timeout()->set_seconds(3);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const auto& config = As<core::PostgresSinkConfig>(spec.sink);
+  EXPECT_EQ(config.url, "postgresql://u:${env:PASSWORD}@db/shop");
+  EXPECT_EQ(config.mode, core::PostgresMode::kUpsert);
+  EXPECT_THAT(config.key, ElementsAre("id"));
+  EXPECT_EQ(config.progress_table, "penstock.progress");
+  EXPECT_EQ(config.lock_timeout, absl::Seconds(3));
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec again,
+                       SpecFromBytes(SpecToBytes(spec)));
+  EXPECT_EQ(SpecToBytes(again), SpecToBytes(spec));
+}
+
+TEST(SpecTest, PostgresSinkIsCheckedAsItChecksItself) {
+  v1::ConnectorSpec given = Smallest();
+  v1::PostgresSink& postgres = *given.mutable_sink()->mutable_postgres();
+  EXPECT_THAT(FieldsOf(given),
+              ElementsAre("connectors[0].sink.postgres.url",
+                          "connectors[0].sink.postgres.table"));
+  postgres.set_url("postgresql://u:hush@db/shop");
+  postgres.set_table("orders");
+  EXPECT_THAT(FieldsOf(given), ElementsAre("connectors[0].sink.postgres.url"));
+  postgres.set_url("postgresql://db/shop");
+  postgres.set_mode(v1::POSTGRES_MODE_UPSERT);
+  EXPECT_THAT(FieldsOf(given), ElementsAre("connectors[0].sink.postgres.key"));
+  postgres.set_mode(v1::POSTGRES_MODE_UNSPECIFIED);
+  EXPECT_THAT(FieldsOf(given), ElementsAre("connectors[0].sink.postgres.mode"));
 }
 
 TEST(SpecTest, RawLinesKeepTheirCarriageReturn) {
