@@ -6,7 +6,8 @@ one or two strikes at whoever leads, midway: SIGKILL, or SIGSTOP and SIGCONT
 later. A standby takes over when the lease has ended by the server's clock, with
 a higher epoch, and not before. Who is woken changes nothing, in the store or in
 the target, and ends with the code for a stale epoch. At the end every record is
-there exactly once. In some rounds the server is restarted as well.
+there exactly once. In some rounds the server is restarted as well, or away for
+longer than a lease, or the leading controller is asked to end.
 
   PENSTOCK_CHAOS_ROUNDS   rounds (20)
   PENSTOCK_CHAOS_RECORDS  records of the file (1,000,000)
@@ -31,8 +32,12 @@ LEASE_S = 5.0
 # A standby asks when the lease ends; a machine under load is late.
 TAKEOVER_SLACK_S = 5.0
 SUPERSEDED = 5
+# The server asks nobody for a password, so any is right.
+SECRET = "weir-keeper's word"
+SECRET_NAME = "PENSTOCK_CHAOS_STATE_SECRET"
 KINDS = ("kill", "stop, woken at the end", "stop, woken midway",
-         "kill and restart the server")
+         "kill and restart the server", "asked to end",
+         "the server is away for longer than a lease")
 
 Lease = collections.namedtuple("Lease", "pid epoch ends began")
 
@@ -50,9 +55,12 @@ class Site:
         socket = os.path.join(directory, "w.sock")
         self.pipeline = harness.write_pipeline(
             directory, source.path, name=self.name, socket=socket, limits=LIMITS,
-            store=server.url(DATABASE), lease=f"{LEASE_S:.0f}s")
+            store=server.url(DATABASE).replace(
+                "@", ":${env:" + SECRET_NAME + "}@"), lease=f"{LEASE_S:.0f}s")
         self.worker = programs.start_worker(
             socket, os.path.join(directory, "worker"))
+        # Who lost its lease without being struck may find that another leads.
+        self.may_be_superseded = False
         self.outputs = {}
         self.controllers = []
         for _ in range(CONTROLLERS):
@@ -132,12 +140,57 @@ def await_takeover(site, old, lease):
     return waited
 
 
+def ask_to_end(site, process, lease):
+    """It takes a last checkpoint and frees its lease: nobody waits for that to
+    end. Returns seconds from its end to the next one's beginning."""
+    process.send_signal(signal.SIGTERM)
+    harness.wait_for_end(process, 0)
+    ended = time.monotonic()
+    site.controllers.remove(process)
+    site.start_controller()
+
+    def taken():
+        now = site.lease()
+        return now is not None and now.epoch > lease.epoch
+
+    harness.wait_until("a standby to take over", taken)
+    waited = time.monotonic() - ended
+    if waited > TAKEOVER_SLACK_S:
+        raise harness.Failure(f"a free lease was taken after {waited:.1f} s")
+    return waited
+
+
+def take_server_away(site, lease):
+    """Whoever led stops before its lease ends, and leads again or learns that
+    another does. Returns seconds from the server's return to the next epoch."""
+    site.server.stop_at_once()
+    time.sleep(LEASE_S + 1)
+    committed = harness.committed_bytes(site.out)
+    time.sleep(1)
+    if harness.committed_bytes(site.out) != committed:
+        raise harness.Failure("a controller commands without its lease")
+    site.server.start()
+    back = time.monotonic()
+
+    def taken():
+        now = site.lease()
+        return now is not None and now.epoch > lease.epoch
+
+    harness.wait_until("somebody to lead again", taken)
+    site.may_be_superseded = True
+    return time.monotonic() - back
+
+
 def strike(site, kind):
     """Returns (stopped process or None, seconds after the lease's end).
 
     (None, None): all was done already, and nothing was taken over.
     """
     process, lease = site.leader()
+    if kind == "asked to end":
+        return None, ask_to_end(site, process, lease)
+    if "away" in kind:
+        return None, take_server_away(site, lease)
     harness.stop(process)
     if harness.committed_bytes(site.out) >= site.source.print.bytes:
         # It may be about to end in its own right.
@@ -181,8 +234,11 @@ def play_round(programs, server, directory, source, rng, kind, number):
             asleep.append(process)
     if not delays:
         raise harness.Failure("the run ended before the first strike")
-    for process in site.controllers:
-        harness.wait_for_end(process, 0)
+    codes = (0, SUPERSEDED) if site.may_be_superseded else (0,)
+    ends = [harness.wait_for_end(process, *codes)
+            for process in site.controllers]
+    if 0 not in ends:
+        raise harness.Failure("no controller came to the end")
     harness.verify(programs, site.pipeline, source.print)
     before = site.store(), harness.snapshot(site.out)
     for process in asleep:
@@ -195,6 +251,10 @@ def play_round(programs, server, directory, source, rng, kind, number):
         "SELECT epoch FROM penstock_state.pipelines WHERE pipeline ="
         f" '{site.name}'"))[0][0])
     harness.kill(site.worker)
+    written = harness.snapshot(os.path.dirname(site.directory))
+    if any(SECRET.encode() in content for name, content in written.items()
+           if not name.startswith("pg/")) or SECRET in str(before[0]):
+        raise harness.Failure("the password was written somewhere")
     return delays, epoch
 
 
@@ -214,6 +274,7 @@ def main():
     records = int(environment("PENSTOCK_CHAOS_RECORDS", "1000000"))
     seed = int(environment("PENSTOCK_CHAOS_SEED", str(time.time_ns() % 10**9)))
     harness.need_postgres()
+    os.environ[SECRET_NAME] = SECRET
     print(f"failover: seed {seed}, {rounds} rounds, {records} records",
           flush=True)
 
@@ -231,8 +292,8 @@ def main():
                         programs, server, os.path.join(directory, "s"), source,
                         rng, kind, number)
                     print(f"round {number + 1:2}: {kind}; taken over "
-                          f"{', '.join(f'{d:.2f} s' for d in delays)} after the "
-                          f"lease ended; {epoch} epochs; "
+                          f"{', '.join(f'{d:.2f} s' for d in delays)} after it "
+                          f"was free; {epoch} epochs; "
                           f"{time.monotonic() - started:.1f} s", flush=True)
             finally:
                 server.end()
