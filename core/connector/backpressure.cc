@@ -46,6 +46,9 @@ absl::Status CheckPositive(const ConnectorLimits& limits) {
   if (limits.retained_bytes_max == 0) {
     return Refuse("retained_bytes_max", "must be above 0");
   }
+  if (limits.chunk_age < absl::ZeroDuration()) {
+    return Refuse("chunk_age_max", "must not be negative");
+  }
   if (limits.step_linger < absl::ZeroDuration()) {
     return Refuse("step_linger", "must not be negative");
   }

@@ -104,7 +104,8 @@ void Driver::TakeOver(OpenedConnector opened) {
               state_.request.spec.on_refused_row == BadRecordPolicy::kSkip,
           .base_steps = state_.request.base_steps,
           .progress = std::move(opened.progress),
-          .random_seed = generator.Next64()},
+          .random_seed = generator.Next64(),
+          .delivery = state_.request.spec.delivery},
       std::move(opened.sink), std::move(opened.encoder),
       std::move(opened.budget), state_.waker, state_.runtime.io, state_.clock);
   state_.is_open = true;

@@ -73,6 +73,22 @@ absl::Status ConnectWriter(ShardIndex shard, SinkParts& parts) {
   return absl::OkStatus();
 }
 
+// How many writers each shard has.
+absl::StatusOr<uint32_t> WritersOf(const DeliveryOptions& delivery,
+                                   const OpenedConnector& opened) {
+  const bool exactly_once = opened.level == FtModel::kExactlyOnce;
+  const uint32_t most = exactly_once ? 1 : opened.sink->target->WritersMax();
+  const uint32_t asked = delivery.writes_in_flight_max.value_or(most);
+  if (asked <= most) return asked;
+  return MakeError(
+      Reason::INVALID_CONFIG,
+      absl::StrCat("opening the sink: delivery.writes_in_flight_max is ", asked,
+                   ", but ", exactly_once ? "in exactly-once" : "of this sink",
+                   " a shard has at most ", most,
+                   " at a time; lower it, or leave it out"),
+      {{"field", "delivery.writes_in_flight_max"}});
+}
+
 // Opens the target and its endpoints; the parts are closed by the caller.
 absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
   const OpenRequest& request = context.request;
@@ -99,8 +115,8 @@ absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
     opened.progress.clear();
   }
   parts.events = std::make_unique<SinkEvents>(opened.progress, context.waker);
-  const uint32_t writers =
-      opened.level == FtModel::kExactlyOnce ? 1 : parts.target->WritersMax();
+  ASSIGN_OR_RETURN(const uint32_t writers,
+                   WritersOf(request.spec.delivery, opened));
   for (ShardIndex shard = 0; shard < request.spec.shards; ++shard) {
     parts.endpoints.emplace_back();
     for (uint32_t writer = 0; writer < writers; ++writer) {
@@ -244,6 +260,7 @@ absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
   const Registry& registry = context.runtime.registry;
   const Environment& environment = context.runtime.environment;
   RETURN_IF_ERROR(CheckSpec(context.request));
+  RETURN_IF_ERROR(CheckDelivery(spec.delivery));
   auto opened = std::make_unique<OpenedConnector>();
   ASSIGN_OR_RETURN(opened->limits, ResolveLimits(spec.limits, spec.shards));
   ASSIGN_OR_RETURN(opened->route, RouteOf(spec.route.get()));

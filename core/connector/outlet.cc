@@ -122,6 +122,27 @@ absl::Status SinkParts::Close() {
   return target->Close();
 }
 
+namespace {
+
+// `bytes_max`: what limits and endpoints let a chunk have.
+ChunkConfig MakeChunkConfig(const Outlet::Options& options,
+                            const SinkParts& parts, size_t bytes_max) {
+  ChunkConfig config{.encode_policy = options.encode_policy,
+                     .level = options.level,
+                     .age_max = options.limits.chunk_age,
+                     .row_positions = parts.target->TellsRowsApart(),
+                     .keep_refused = !parts.dead_letters.empty()};
+  if (options.level != FtModel::kExactlyOnce) {
+    // Batches are made of whole chunks.
+    bytes_max = std::min(bytes_max, options.delivery.batch_bytes_max);
+    config.rows_max = options.delivery.batch_rows_max;
+  }
+  config.target_bytes = std::max<size_t>(1, bytes_max);
+  return config;
+}
+
+}  // namespace
+
 Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
                std::unique_ptr<RowEncoder> encoder,
                std::shared_ptr<InflightBudget> budget,
@@ -148,7 +169,7 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
       std::make_unique<ShardQueues>(shards, options.limits.shard_queue_chunks);
   Random generator(options.random_seed);
   const std::string run_id = RandomId(generator);
-  const auto breaker = std::make_shared<Breaker>(options.breaker);
+  const auto breaker = std::make_shared<Breaker>(options.delivery.breaker);
   size_t chunk_bytes = options.limits.chunk_bytes;
   const bool tells_rows_apart = parts_->target->TellsRowsApart();
   for (ShardIndex shard = 0; shard < shards; ++shard) {
@@ -171,6 +192,7 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
     worker.released = options.base_steps;
     worker.random_seed = options.random_seed + shard;
     worker.run_id = run_id;
+    worker.delivery = options.delivery;
     worker.breaker = breaker;
     worker.refused_rows = {
         .tells_rows_apart = tells_rows_apart,
@@ -184,12 +206,7 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
   }
   handoff_ =
       MakeHandoff(std::move(encoder), options.route, *parts_->queues, budget_,
-                  ChunkConfig{.target_bytes = std::max<size_t>(1, chunk_bytes),
-                              .encode_policy = options.encode_policy,
-                              .level = options.level,
-                              .row_positions = tells_rows_apart,
-                              .keep_refused = !parts_->dead_letters.empty()},
-                  clock);
+                  MakeChunkConfig(options, *parts_, chunk_bytes), clock);
   for (const auto& worker : *workers_) worker->Start();
 }
 

@@ -12,8 +12,8 @@
 #include "core/contract/output_target.h"
 #include "core/contract/row_encoder.h"
 #include "core/handoff/ack_tracker.h"
-#include "core/handoff/breaker.h"
 #include "core/handoff/budget.h"
+#include "core/handoff/delivery.h"
 #include "core/handoff/refused_rows.h"
 #include "core/handoff/router.h"
 #include "core/handoff/shard_queues.h"
@@ -133,7 +133,7 @@ class Outlet {
     // Of each shard at open; empty below exactly-once.
     std::vector<Step> progress;
     uint64_t random_seed = 0;
-    Breaker::Options breaker;
+    DeliveryOptions delivery;
   };
   // `parts` lacks only its queues. `io` and `clock` outlive everything.
   Outlet(Options options, std::shared_ptr<SinkParts> parts,

@@ -12,6 +12,7 @@
 #include "core/contract/parse_error.h"
 #include "core/contract/resume.h"
 #include "core/contract/watermark.h"
+#include "core/handoff/delivery.h"
 #include "core/record/buffer_size.h"
 #include "core/record/schema.h"
 #include "core/record/step.h"
@@ -162,6 +163,7 @@ struct ConnectorLimits {
   uint64_t block_bytes = uint64_t{1} << 20;
   uint64_t queued_bytes_max = uint64_t{32} << 20;
   uint64_t chunk_bytes = uint64_t{256} << 10;
+  absl::Duration chunk_age = absl::Milliseconds(200);
   uint32_t shard_queue_chunks = 8;
   uint64_t inflight_bytes_max = uint64_t{64} << 20;
   double inflight_high = 0.8;
@@ -197,6 +199,7 @@ struct ConnectorSpec {
   BadRecordPolicy on_refused_row = BadRecordPolicy::kFail;
   RefusedRowLimits refused_rows;
   std::shared_ptr<const ComponentConfig> dead_letter;  // null: none
+  DeliveryOptions delivery;
   ConnectorLimits limits;
 };
 

@@ -47,6 +47,8 @@ class SinkHandoff final : public Handoff {
         skip_log_(5, absl::Seconds(10), clock),
         sender_(queues) {
     CHECK_GT(config.target_bytes, 0u);
+    CHECK_GT(config.rows_max, 0u);
+    CHECK(!exactly_once_ || config.rows_max == UINT64_MAX);
     CHECK(budget_ != nullptr);
     // Room for the row that crosses the target, so that a frame seldom grows.
     const auto pool = std::make_shared<FramePool>(FramePool::Options{
@@ -184,7 +186,10 @@ class SinkHandoff final : public Handoff {
     if (!buffer.HasAckOf(step_)) [[unlikely]]
       NoteFirstOfStep(buffer);
     if (config_.row_positions) buffer.AddPosition(begin, record.meta);
-    if (buffer.bytes() >= config_.target_bytes) Seal(index);
+    if (buffer.bytes() >= config_.target_bytes ||
+        buffer.rows() >= config_.rows_max) {
+      Seal(index);
+    }
   }
 
   // What comes now is the first of this step in its chunk.

@@ -13,13 +13,13 @@ namespace penstock::core {
 namespace {
 
 // Longer than anybody waits, and far from overflow.
-constexpr absl::Duration kOpenForMax = absl::Hours(24);
+constexpr absl::Duration kProbeIntervalMax = absl::Hours(24);
 
 absl::Status Refuse(absl::string_view field, absl::string_view problem) {
   return MakeError(
       Reason::INVALID_CONFIG,
       absl::StrCat("checking a circuit breaker: ", field, " ", problem),
-      {{"field", absl::StrCat("breaker.", field)}});
+      {{"field", absl::StrCat("delivery.breaker.", field)}});
 }
 
 }  // namespace
@@ -51,12 +51,12 @@ void Breaker::Permit::Fail(absl::Time steady_now) {
 }
 
 absl::Status Breaker::Check(const Options& options) {
-  if (options.failures_max == 0)
-    return Refuse("failures_max", "must be above 0");
+  if (options.consecutive_failures_max == 0)
+    return Refuse("consecutive_failures_max", "must be above 0");
   if (options.probes_max == 0) return Refuse("probes_max", "must be above 0");
-  if (options.open_for <= absl::ZeroDuration() ||
-      options.open_for > kOpenForMax) {
-    return Refuse("open_for", "must be above 0 and at most 24 h");
+  if (options.probe_interval <= absl::ZeroDuration() ||
+      options.probe_interval > kProbeIntervalMax) {
+    return Refuse("probe_interval", "must be above 0 and at most 24 h");
   }
   return absl::OkStatus();
 }
@@ -125,7 +125,9 @@ void Breaker::Failed(const Permit& permit, absl::Time steady_now) {
     if (permit.episode_ != episode_) return;
     if (failures_ < UINT32_MAX) ++failures_;
     if (state_ == State::kOpen) return;
-    if (state_ == State::kClosed && failures_ < options_.failures_max) return;
+    if (state_ == State::kClosed &&
+        failures_ < options_.consecutive_failures_max)
+      return;
     Open(steady_now);
   }
   TellListeners();
@@ -143,7 +145,7 @@ void Breaker::Dropped(const Permit& permit) {
 void Breaker::Open(absl::Time steady_now) {
   Enter(State::kOpen);
   ++opens_;
-  probe_at_ = steady_now + options_.open_for;
+  probe_at_ = steady_now + options_.probe_interval;
 }
 
 void Breaker::Enter(State state) {

@@ -18,7 +18,7 @@ namespace penstock::core {
 
 // One target's circuit breaker, for all writers of all shards of a connector:
 //
-//            failures_max in a row              open_for
+//            failures in a row              probe_interval
 //   CLOSED ───────────────────────▶ OPEN ───────────────────▶ HALF-OPEN
 //     ▲                              ▲                         │  │
 //     │                              └──────── a probe failed ─┘  │
@@ -33,8 +33,9 @@ namespace penstock::core {
 class Breaker : public std::enable_shared_from_this<Breaker> {
  public:
   struct Options {
-    uint32_t failures_max = 5;
-    absl::Duration open_for = absl::Seconds(5);
+    // At so many failures in a row it opens.
+    uint32_t consecutive_failures_max = 5;
+    absl::Duration probe_interval = absl::Seconds(5);
     uint32_t probes_max = 1;
   };
   enum class State { kClosed, kOpen, kHalfOpen };

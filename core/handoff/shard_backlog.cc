@@ -53,9 +53,9 @@ std::unique_ptr<ShardBacklog> MakeBacklog(const ShardWorkerOptions& options) {
                            .bytes_max = options.commit_bytes_max});
   }
   return std::make_unique<HeldChunks>(
-      HeldChunks::Options{.rows_max = options.batch_rows_max,
-                          .bytes_max = options.batch_bytes_max,
-                          .linger = options.batch_linger});
+      HeldChunks::Options{.rows_max = options.delivery.batch_rows_max,
+                          .bytes_max = options.delivery.batch_bytes_max,
+                          .linger = options.delivery.batch_linger});
 }
 
 }  // namespace penstock::core

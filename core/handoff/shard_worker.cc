@@ -71,7 +71,7 @@ class StrandShardWorker final
                                    .push_bytes_max = options_.push_bytes_max},
               weak_from_this(), *endpoint, *sink.committer, strand_.executor()),
           // Two that met the same trouble do not come back together.
-          Backoff(options_.retry, seeds_.Next64()));
+          Backoff(options_.delivery.retry, seeds_.Next64()));
     }
     keep_alive_ = sink.keep_alive;
     if (options_.breaker != nullptr) {
@@ -268,7 +268,7 @@ class StrandShardWorker final
     if (slot.waits_for_letters) return;
     letters_busy_ = letters_busy_ || slot.OwesLetters();
     slot.deadline_timer =
-        PostAfter(options_.write_deadline,
+        PostAfter(options_.delivery.write_deadline,
                   [&slot, turn = ++slot.turn](StrandShardWorker& worker) {
                     if (slot.turn == turn) worker.DeadlinePassed(slot);
                   });
@@ -355,7 +355,7 @@ class StrandShardWorker final
     const absl::Status error = MakeError(
         Reason::DEADLINE,
         absl::StrCat("writing shard ", options_.shard, ": not done within ",
-                     absl::FormatDuration(options_.write_deadline)));
+                     absl::FormatDuration(options_.delivery.write_deadline)));
     if (slot.writer->GiveUp()) {
       EndAttempt(slot);
       RetryLater(slot, error);

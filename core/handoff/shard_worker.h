@@ -7,7 +7,7 @@
 #include "core/contract/output_endpoint.h"
 #include "core/contract/output_target.h"
 #include "core/handoff/breaker.h"
-#include "core/handoff/retry.h"
+#include "core/handoff/delivery.h"
 #include "core/handoff/row_isolation.h"
 #include "core/handoff/shard_queues.h"
 #include "core/handoff/shard_snapshot.h"
@@ -50,16 +50,10 @@ struct ShardWorkerOptions {
   // Count of steps the target held at open (exactly-once).
   Step progress = 0;
   Step released = 0;
-  RetryPolicy retry;
+  DeliveryOptions delivery;
   uint64_t random_seed = 0;
   // One commit covers whole steps up to this many bytes, at least one step.
   uint64_t commit_bytes_max = uint64_t{32} << 20;
-  // After so long a write counts as failed: BatchStart to commit. Not infinite.
-  absl::Duration write_deadline = absl::Minutes(1);
-  // Below exactly-once: a batch is written at one of these sizes, or this age.
-  uint64_t batch_rows_max = 500'000;
-  uint64_t batch_bytes_max = uint64_t{4} << 20;
-  absl::Duration batch_linger = absl::Milliseconds(100);
   // Bytes pushed in one task, at least one frame. 0: each frame is a task of
   // its own, so that a simulation may stop between any two.
   uint64_t push_bytes_max = uint64_t{1} << 20;

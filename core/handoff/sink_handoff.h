@@ -28,6 +28,8 @@ enum class EncodePolicy { kSkip, kFail };
 struct ChunkConfig {
   // A chunk is sealed when its frame reaches this size. > 0.
   size_t target_bytes = size_t{256} << 10;
+  // The same for the rows in it. > 0; below exactly-once only.
+  uint64_t rows_max = UINT64_MAX;
   EncodePolicy encode_policy = EncodePolicy::kSkip;
   std::optional<FtModel> level;
   // Below exactly-once a chunk leaves at this age.

@@ -76,7 +76,7 @@ void WriteSlot::Begin(const ShardWorkerOptions& options, absl::Time steady_now,
         std::move(done));
   } else {
     writer->Begin(MakeAttempt(*this, options.level == FtModel::kExactlyOnce,
-                              steady_now + options.write_deadline),
+                              steady_now + options.delivery.write_deadline),
                   std::move(done));
   }
 }

@@ -45,13 +45,30 @@ class FieldReader {
     return by_default;
   }
 
+  double Real(absl::string_view name, std::optional<double> given,
+              double by_default, double min, double max) {
+    if (!given.has_value()) return by_default;
+    // Written so that NaN is refused, too.
+    if (*given >= min && *given <= max) return *given;
+    Add(name, absl::StrCat("is ", *given, ", must be from ", min, " to ", max),
+        kOutOfRange);
+    return by_default;
+  }
+
   absl::Duration Time(absl::string_view name,
                       std::optional<google::protobuf::Duration> given,
-                      absl::Duration by_default) {
+                      absl::Duration by_default,
+                      absl::Duration min = absl::ZeroDuration(),
+                      absl::Duration max = absl::InfiniteDuration()) {
     if (!given.has_value()) return by_default;
     const std::optional<absl::Duration> value = DurationFromProto(*given);
-    if (value.has_value() && *value >= absl::ZeroDuration()) return *value;
-    Add(name, "must be a time span that is not negative", kOutOfRange);
+    if (value.has_value() && *value >= min && *value <= max) return *value;
+    std::string range = "a time span that is not negative";
+    if (max != absl::InfiniteDuration()) {
+      range = absl::StrCat("a time span from ", absl::FormatDuration(min),
+                           " to ", absl::FormatDuration(max));
+    }
+    Add(name, absl::StrCat("must be ", range), kOutOfRange);
     return by_default;
   }
 

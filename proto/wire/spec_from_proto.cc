@@ -60,6 +60,9 @@ void ReadSteps(const v1::Limits& from, FieldReader& fields,
                     std::min(to.step_bytes, to.step_bytes_max), 1, kBytesMax);
   to.step_linger = fields.Time("step_linger", PENSTOCK_GIVEN(from, step_linger),
                                to.step_linger);
+  to.chunk_age =
+      fields.Time("chunk_age_max", PENSTOCK_GIVEN(from, chunk_age_max),
+                  to.chunk_age, absl::ZeroDuration(), absl::Hours(1));
   to.step_records_max =
       fields.Number("step_records_max", PENSTOCK_GIVEN(from, step_records_max),
                     to.step_records_max, 1, UINT64_MAX);
@@ -131,8 +134,6 @@ core::ConnectorLimits ReadLimits(const v1::Limits& from, uint32_t shards,
     if (given.has_value()) value = fields.Time(name, given, none);
     fields.OnlyDefault(name, value, by_default);
   };
-  time("chunk_age_max", PENSTOCK_GIVEN(from, chunk_age_max),
-       absl::Milliseconds(200));
   time("transaction_max", PENSTOCK_GIVEN(from, transaction_max),
        absl::Minutes(5));
   time("stalled_after", PENSTOCK_GIVEN(from, stalled_after), absl::Minutes(1));
@@ -169,13 +170,64 @@ core::RefusedRowLimits ReadRefusedRows(const v1::RefusedRowLimits& from,
   to.window_rows =
       fields.Number("window_rows", PENSTOCK_GIVEN(from, window_rows),
                     to.window_rows, 10, uint64_t{1} << 40);
-  if (!from.has_ratio_max()) return to;
-  // Written so that NaN is refused, too.
-  if (from.ratio_max() >= 0 && from.ratio_max() <= 1) {
-    to.ratio_max = from.ratio_max();
-  } else {
-    fields.Add("ratio_max", "must be from 0 to 1", kOutOfRange);
+  to.ratio_max = fields.Real("ratio_max", PENSTOCK_GIVEN(from, ratio_max),
+                             to.ratio_max, 0, 1);
+  return to;
+}
+
+core::RetryPolicy ReadRetry(const v1::RetrySpec& from, FieldReader fields) {
+  core::RetryPolicy to;
+  to.max = fields.Time("backoff_max", PENSTOCK_GIVEN(from, backoff_max), to.max,
+                       absl::Milliseconds(1), absl::Hours(1));
+  to.initial =
+      fields.Time("backoff_initial", PENSTOCK_GIVEN(from, backoff_initial),
+                  std::min(to.initial, to.max), absl::Milliseconds(1), to.max);
+  to.multiplier = fields.Real("multiplier", PENSTOCK_GIVEN(from, multiplier),
+                              to.multiplier, 1, 10);
+  to.jitter =
+      fields.Real("jitter", PENSTOCK_GIVEN(from, jitter), to.jitter, 0, 1);
+  return to;
+}
+
+core::Breaker::Options ReadBreaker(const v1::BreakerSpec& from,
+                                   FieldReader fields) {
+  core::Breaker::Options to;
+  to.consecutive_failures_max = static_cast<uint32_t>(
+      fields.Number("consecutive_failures_max",
+                    PENSTOCK_GIVEN(from, consecutive_failures_max),
+                    to.consecutive_failures_max, 1, 1'000'000));
+  to.probe_interval =
+      fields.Time("probe_interval", PENSTOCK_GIVEN(from, probe_interval),
+                  to.probe_interval, absl::Milliseconds(1), absl::Hours(24));
+  to.probes_max = static_cast<uint32_t>(fields.Number(
+      "probes_max", PENSTOCK_GIVEN(from, probes_max), to.probes_max, 1, 64));
+  return to;
+}
+
+core::DeliveryOptions ReadDelivery(const v1::DeliverySpec& from,
+                                   FieldReader fields) {
+  core::DeliveryOptions to;
+  to.write_deadline =
+      fields.Time("write_deadline", PENSTOCK_GIVEN(from, write_deadline),
+                  to.write_deadline, absl::Milliseconds(1), absl::Hours(24));
+  to.batch_rows_max =
+      fields.Number("batch_rows_max", PENSTOCK_GIVEN(from, batch_rows_max),
+                    to.batch_rows_max, 1, UINT64_MAX);
+  to.batch_bytes_max =
+      fields.Number("batch_bytes_max", PENSTOCK_GIVEN(from, batch_bytes_max),
+                    to.batch_bytes_max, kKiB, kGiB);
+  to.batch_linger =
+      fields.Time("batch_linger", PENSTOCK_GIVEN(from, batch_linger),
+                  to.batch_linger, absl::ZeroDuration(), absl::Hours(1));
+  if (from.has_writes_in_flight_max()) {
+    to.writes_in_flight_max = static_cast<uint32_t>(fields.Number(
+        "writes_in_flight_max", from.writes_in_flight_max(), 1, 1, 64));
   }
+  Violations& violations = fields.violations();
+  to.retry =
+      ReadRetry(from.retry(), FieldReader(fields.Path("retry"), violations));
+  to.breaker = ReadBreaker(from.breaker(),
+                           FieldReader(fields.Path("breaker"), violations));
   return to;
 }
 
@@ -275,6 +327,8 @@ core::ConnectorSpec SpecFromProto(const v1::ConnectorSpec& spec,
   result.level = ReadLevel(spec, fields);
   result.allow_lower = spec.allow_lower();
   ReadPolicies(spec, fields, result);
+  result.delivery = ReadDelivery(
+      spec.delivery(), FieldReader(fields.Path("delivery"), violations));
   result.limits = ReadLimits(spec.limits(), result.shards,
                              FieldReader(fields.Path("limits"), violations));
   ReadComponents(spec, fields, result);

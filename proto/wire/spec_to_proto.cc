@@ -19,6 +19,7 @@ v1::Limits LimitsToProto(const core::ConnectorLimits& limits) {
   to.set_block_bytes(limits.block_bytes);
   to.set_queued_bytes_max(limits.queued_bytes_max);
   to.set_chunk_bytes_max(limits.chunk_bytes);
+  *to.mutable_chunk_age_max() = DurationToProto(limits.chunk_age);
   to.set_shard_queue_chunks_max(limits.shard_queue_chunks);
   to.set_in_flight_bytes_max(limits.inflight_bytes_max);
   to.set_in_flight_high_mark(limits.inflight_high);
@@ -40,6 +41,30 @@ v1::RefusedRowLimits RefusedRowsToProto(const core::RefusedRowLimits& limits) {
   if (limits.total_max != UINT64_MAX) to.set_total_max(limits.total_max);
   to.set_ratio_max(limits.ratio_max);
   to.set_window_rows(limits.window_rows);
+  return to;
+}
+
+v1::DeliverySpec DeliveryToProto(const core::DeliveryOptions& delivery) {
+  v1::DeliverySpec to;
+  *to.mutable_write_deadline() = DurationToProto(delivery.write_deadline);
+  to.set_batch_rows_max(delivery.batch_rows_max);
+  to.set_batch_bytes_max(delivery.batch_bytes_max);
+  *to.mutable_batch_linger() = DurationToProto(delivery.batch_linger);
+  // What a sink can do is known only once it is open.
+  if (delivery.writes_in_flight_max.has_value()) {
+    to.set_writes_in_flight_max(*delivery.writes_in_flight_max);
+  }
+  v1::RetrySpec& retry = *to.mutable_retry();
+  *retry.mutable_backoff_initial() = DurationToProto(delivery.retry.initial);
+  *retry.mutable_backoff_max() = DurationToProto(delivery.retry.max);
+  retry.set_multiplier(delivery.retry.multiplier);
+  retry.set_jitter(delivery.retry.jitter);
+  v1::BreakerSpec& breaker = *to.mutable_breaker();
+  breaker.set_consecutive_failures_max(
+      delivery.breaker.consecutive_failures_max);
+  *breaker.mutable_probe_interval() =
+      DurationToProto(delivery.breaker.probe_interval);
+  breaker.set_probes_max(delivery.breaker.probes_max);
   return to;
 }
 
@@ -65,6 +90,7 @@ v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
     *to.mutable_dead_letter() = DeadLetterToProto(*spec.dead_letter);
   }
   *to.mutable_refused_rows() = RefusedRowsToProto(spec.refused_rows);
+  *to.mutable_delivery() = DeliveryToProto(spec.delivery);
   *to.mutable_limits() = LimitsToProto(spec.limits);
   to.mutable_versions()->set_format(kComponentVersion);
   to.mutable_versions()->set_encoder(kComponentVersion);

@@ -62,6 +62,37 @@ std::string MessageOf(absl::string_view text) {
   return std::string(ParsePipelineFile(text, "p.yaml").status().message());
 }
 
+TEST(PipelineFileTest, ASpecificationSaysHowToDeliver) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(
+          WithConnector("    delivery:\n"
+                        "      write_deadline: 30s\n"
+                        "      batch_rows_max: 1000\n"
+                        "      batch_bytes_max: 1MiB\n"
+                        "      batch_linger: 20ms\n"
+                        "      writes_in_flight_max: 2\n"
+                        "      retry: {backoff_max: 5s, jitter: 0.5}\n"
+                        "      breaker: {probe_interval: 2s}\n"),
+          "p.yaml"));
+  const core::DeliveryOptions& delivery = file.connectors[0].delivery;
+  EXPECT_EQ(delivery.write_deadline, absl::Seconds(30));
+  EXPECT_EQ(delivery.batch_rows_max, 1000u);
+  EXPECT_EQ(delivery.batch_bytes_max, uint64_t{1} << 20);
+  EXPECT_EQ(delivery.batch_linger, absl::Milliseconds(20));
+  EXPECT_EQ(delivery.writes_in_flight_max, 2u);
+  EXPECT_EQ(delivery.retry.max, absl::Seconds(5));
+  EXPECT_EQ(delivery.retry.jitter, 0.5);
+  EXPECT_EQ(delivery.breaker.probe_interval, absl::Seconds(2));
+}
+
+TEST(PipelineFileTest, AWrongDeliveryIsRefusedWithItsPlace) {
+  EXPECT_THAT(
+      MessageOf(WithConnector("    delivery: {retry: {backoff_max: 2h}}\n")),
+      HasSubstr("connectors[0].delivery.retry.backoff_max: must be a time span "
+                "from 1ms to 1h"));
+}
+
 TEST(PipelineFileTest, FirstPipelineOfTheReadmeIsRead) {
   ASSERT_OK_AND_ASSIGN(const PipelineFile file,
                        ParsePipelineFile(kShop, "shop.yaml"));

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -225,6 +226,24 @@ TEST_F(AdminTest, MetricsShowThatNothingIsWrongWithTheShards) {
     EXPECT_EQ(ValueOf(metrics, std::string(name) + "{connector=\"orders\"}"), 0)
         << name;
   }
+}
+
+TEST_F(AdminTest, BatchesHaveTheRowsThatTheSpecificationSays) {
+  const std::string source = worker_.Write("in", Lines("line ", 100));
+  core::ConnectorSpec spec = LinesSpec("orders", source, "");
+  spec.level = core::FtModel::kAtLeastOnce;
+  spec.delivery.batch_rows_max = 10;
+  ASSERT_OK(caller_.Open(std::move(spec)));
+  ASSERT_OK(caller_.Extend());
+  ASSERT_OK(caller_.Queue(0, 0));
+  ASSERT_OK(caller_.Prepare(1));
+  const std::string metrics = worker_.Scrape("/metrics");
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_batch_rows_sum"), 100);
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_batch_rows_count"), 10);
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_batch_rows_bucket", ",le=\"10\""),
+            10);
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_flushes_total", ",reason=\"rows\""),
+            10);
 }
 
 TEST_F(AdminTest, TypesAreListed) {

@@ -31,9 +31,10 @@ class BreakerTest : public ::testing::Test {
   }
   State state() const { return breaker_->snapshot().state; }
 
-  std::shared_ptr<Breaker> breaker_ =
-      std::make_shared<Breaker>(Breaker::Options{
-          .failures_max = 3, .open_for = absl::Seconds(5), .probes_max = 1});
+  std::shared_ptr<Breaker> breaker_ = std::make_shared<Breaker>(
+      Breaker::Options{.consecutive_failures_max = 3,
+                       .probe_interval = absl::Seconds(5),
+                       .probes_max = 1});
   absl::Time now_ = absl::UnixEpoch();
 };
 
@@ -147,11 +148,11 @@ TEST_P(BreakerOptionsTest, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BreakerOptionsTest,
-    ::testing::Values(BadOptions{"NoFailures", {.failures_max = 0}},
-                      BadOptions{"NoProbes", {.probes_max = 0}},
-                      BadOptions{"NoTime", {.open_for = absl::ZeroDuration()}},
-                      BadOptions{"TooLong",
-                                 {.open_for = absl::InfiniteDuration()}}),
+    ::testing::Values(
+        BadOptions{"NoFailures", {.consecutive_failures_max = 0}},
+        BadOptions{"NoProbes", {.probes_max = 0}},
+        BadOptions{"NoTime", {.probe_interval = absl::ZeroDuration()}},
+        BadOptions{"TooLong", {.probe_interval = absl::InfiniteDuration()}}),
     [](const ::testing::TestParamInfo<BadOptions>& value) {
       return std::string(value.param.name);
     });
@@ -161,8 +162,10 @@ TEST(BreakerPropertyTest, NeverMoreProbesThanAllowedAndItAlwaysComesBack) {
   for (int run = 0; run < PropertyRuns(300); ++run) {
     const auto probes_max = static_cast<uint32_t>(1 + random.Uniform(3));
     const auto breaker = std::make_shared<Breaker>(Breaker::Options{
-        .failures_max = static_cast<uint32_t>(1 + random.Uniform(4)),
-        .open_for = absl::Seconds(1 + static_cast<double>(random.Uniform(9))),
+        .consecutive_failures_max =
+            static_cast<uint32_t>(1 + random.Uniform(4)),
+        .probe_interval =
+            absl::Seconds(1 + static_cast<double>(random.Uniform(9))),
         .probes_max = probes_max});
     absl::Time now = absl::UnixEpoch();
     std::vector<Breaker::Permit> held;

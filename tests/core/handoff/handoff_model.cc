@@ -50,7 +50,10 @@ void HandoffModel::Push(ShardIndex index, std::string text, Fault fault,
   shard.open.push_back({.step = step_, .text = std::move(text)});
   ++shard.accepted;
   ++counters_.records_out;
-  if (shard.open_bytes >= options_.config.target_bytes) Seal(shard);
+  if (shard.open_bytes >= options_.config.target_bytes ||
+      shard.open.size() >= options_.config.rows_max) {
+    Seal(shard);
+  }
 }
 
 void HandoffModel::Refuse(const Shard& shard, Fault fault) {

@@ -90,6 +90,10 @@ class Sequence {
     options.config.encode_policy =
         random_.Bernoulli(0.8) ? EncodePolicy::kSkip : EncodePolicy::kFail;
     options.config.row_positions = random_.Bernoulli(0.2);
+    if (options.config.level != FtModel::kExactlyOnce &&
+        random_.Bernoulli(0.3)) {
+      options.config.rows_max = 1 + random_.Uniform(5);
+    }
     return options;
   }
 

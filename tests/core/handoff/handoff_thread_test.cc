@@ -305,8 +305,8 @@ TEST(HandoffThreadTest, LanesOnAPoolDeliverEverythingInOrder) {
     ShardWorkerOptions options;
     options.shard = shard;
     options.level = FtModel::kExactlyOnce;
-    options.retry.initial = absl::Microseconds(50);
-    options.retry.max = absl::Milliseconds(1);
+    options.delivery.retry.initial = absl::Microseconds(50);
+    options.delivery.retry.max = absl::Milliseconds(1);
     workers.push_back(
         ShardWorker::Create(options,
                             {.endpoints = {endpoints.back().get()},

@@ -491,8 +491,9 @@ class RefusedRowBreakerTest : public RefusedRowTest {
   }
   Breaker::Snapshot breaker() const { return breaker_->snapshot(); }
 
-  std::shared_ptr<Breaker> breaker_ = std::make_shared<Breaker>(
-      Breaker::Options{.failures_max = 2, .open_for = kOpenFor});
+  std::shared_ptr<Breaker> breaker_ =
+      std::make_shared<Breaker>(Breaker::Options{.consecutive_failures_max = 2,
+                                                 .probe_interval = kOpenFor});
 };
 
 TEST_F(RefusedRowBreakerTest, ARefusalIsNeitherFailureNorSuccess) {

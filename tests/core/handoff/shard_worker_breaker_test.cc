@@ -24,10 +24,11 @@ class ShardWorkerBreakerTest : public ShardWorkerTest {
   static constexpr absl::Duration kOpenFor = absl::Seconds(5);
 
   void StartBehindBreaker(uint32_t writers = 1) {
-    Start({.target = {.level = FtModel::kAtLeastOnce, .writers_max = writers},
-           .worker = {.retry = {.initial = absl::Milliseconds(100)},
-                      .batch_bytes_max = 1,
-                      .breaker = breaker_}});
+    Start(
+        {.target = {.level = FtModel::kAtLeastOnce, .writers_max = writers},
+         .worker = {.delivery = {.batch_bytes_max = 1,
+                                 .retry = {.initial = absl::Milliseconds(100)}},
+                    .breaker = breaker_}});
     database_.SetHook([this](const FakeDatabase::Call& call)
                           -> std::optional<FakeDatabase::Fault> {
       if (call.operation != Operation::kBatchStart) return std::nullopt;
@@ -39,8 +40,9 @@ class ShardWorkerBreakerTest : public ShardWorkerTest {
   }
   Breaker::State state() const { return breaker_->snapshot().state; }
 
-  std::shared_ptr<Breaker> breaker_ = std::make_shared<Breaker>(
-      Breaker::Options{.failures_max = 3, .open_for = kOpenFor});
+  std::shared_ptr<Breaker> breaker_ =
+      std::make_shared<Breaker>(Breaker::Options{.consecutive_failures_max = 3,
+                                                 .probe_interval = kOpenFor});
   bool is_up_ = false;
   int attempts_ = 0;
 };

@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 class ShardWorkerDeadlineTest : public ShardWorkerTest {};
 
 TEST_F(ShardWorkerDeadlineTest, TheEndpointIsToldTheDeadline) {
-  Start({.worker = {.write_deadline = absl::Seconds(7)}});
+  Start({.worker = {.delivery = {.write_deadline = absl::Seconds(7)}}});
   SendStep(0, {"a"});
   const absl::Time begun = executor_.clock().SteadyNow();
   Release(1);

@@ -107,10 +107,10 @@ INSTANTIATE_TEST_SUITE_P(Batch, ShardWorkerBatchFaultTest,
 // --- Back-off.
 
 TEST_F(ShardWorkerFailureTest, RetriesBackOff) {
-  Start({.worker = {.retry = {.initial = absl::Milliseconds(100),
-                              .max = absl::Milliseconds(300),
-                              .multiplier = 2.0,
-                              .jitter = 0}}});
+  Start({.worker = {.delivery = {.retry = {.initial = absl::Milliseconds(100),
+                                           .max = absl::Milliseconds(300),
+                                           .multiplier = 2.0,
+                                           .jitter = 0}}}});
   database_.FailNext(Operation::kBatchStart, Down(), 4);
   SendStep(0, {"a"});
   Release(1);
@@ -128,7 +128,7 @@ TEST_F(ShardWorkerFailureTest, RetriesBackOff) {
 }
 
 TEST_F(ShardWorkerFailureTest, ASuccessEndsTheRunOfBackOff) {
-  Start({.worker = {.retry = {.jitter = 0}}});
+  Start({.worker = {.delivery = {.retry = {.jitter = 0}}}});
   for (Step step = 0; step < 2; ++step) {
     database_.FailNext(Operation::kBatchStart, Down());
     SendStep(step, {"a"});
@@ -291,8 +291,8 @@ TEST_F(ShardWorkerFailureTest, StopWithoutADeadlineWritesNothingMore) {
 }
 
 TEST_F(ShardWorkerFailureTest, StopInterruptsABackOff) {
-  Start({.worker = {
-             .retry = {.initial = absl::Hours(1), .max = absl::Hours(1)}}});
+  Start({.worker = {.delivery = {.retry = {.initial = absl::Hours(1),
+                                           .max = absl::Hours(1)}}}});
   database_.FailNext(Operation::kBatchStart, Down());
   SendStep(0, {"a"});
   Release(1);

@@ -29,12 +29,13 @@ class ShardWorkerLowerPropertyTest : public ShardWorkerTest {
     options.open_number = run + 1;
     options.first_open = run == 0;
     options.worker.random_seed = random_.Next64();
-    options.worker.batch_rows_max = 1 + random_.Uniform(5);
-    options.worker.batch_bytes_max = 1 + random_.Uniform(30);
+    options.worker.delivery.batch_rows_max = 1 + random_.Uniform(5);
+    options.worker.delivery.batch_bytes_max = 1 + random_.Uniform(30);
     options.worker.push_bytes_max = random_.Uniform(10);
     if (random_.Bernoulli(0.5)) {
       options.worker.breaker = std::make_shared<Breaker>(Breaker::Options{
-          .failures_max = static_cast<uint32_t>(1 + random_.Uniform(4)),
+          .consecutive_failures_max =
+              static_cast<uint32_t>(1 + random_.Uniform(4)),
           .probes_max = static_cast<uint32_t>(1 + random_.Uniform(2))});
     }
     Start(options);

@@ -23,14 +23,14 @@ class ShardWorkerLowerTest : public ShardWorkerTest {
                   bool separate_committer = false) {
     Start({.target = {.level = FtModel::kAtLeastOnce,
                       .separate_committer = separate_committer},
-           .worker = {.batch_bytes_max = batch_bytes_max,
-                      .batch_linger = absl::Milliseconds(100),
+           .worker = {.delivery = {.batch_bytes_max = batch_bytes_max,
+                                   .batch_linger = absl::Milliseconds(100)},
                       .run_id = "run"}});
   }
   // Every chunk is a batch.
   void StartWriters(uint32_t writers) {
     Start({.target = {.level = FtModel::kAtLeastOnce, .writers_max = writers},
-           .worker = {.batch_bytes_max = 1}});
+           .worker = {.delivery = {.batch_bytes_max = 1}}});
   }
   uint64_t Flushes(FlushReason reason) const {
     return Snapshot().flushes[static_cast<size_t>(reason)];
@@ -175,7 +175,7 @@ TEST_F(ShardWorkerLowerTest, StopListsWhatWasBegunAndWhatWasNot) {
 
 TEST_F(ShardWorkerLowerTest, BatchesAreCutByRows) {
   Start({.target = {.level = FtModel::kAtLeastOnce},
-         .worker = {.batch_rows_max = 2}});
+         .worker = {.delivery = {.batch_rows_max = 2}}});
   SendChunks(0, {"a", "b", "c"});
   executor_.RunUntilIdle();
   EXPECT_THAT(Lines(), ElementsAre("a", "b"));

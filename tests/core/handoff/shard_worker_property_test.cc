@@ -120,8 +120,9 @@ class Life {
         config, executor_.clock());
     std::shared_ptr<Breaker> breaker;
     if (random.Bernoulli(0.5)) {
-      breaker = std::make_shared<Breaker>(Breaker::Options{
-          .failures_max = static_cast<uint32_t>(1 + random.Uniform(4))});
+      breaker = std::make_shared<Breaker>(
+          Breaker::Options{.consecutive_failures_max =
+                               static_cast<uint32_t>(1 + random.Uniform(4))});
     }
     for (ShardIndex shard = 0; shard < options.shards; ++shard) {
       endpoints_.push_back(*target_->MakeEndpoint(shard));

@@ -77,7 +77,20 @@ TEST(SpecTest, DefaultsAreThoseOfTheProtoComments) {
   EXPECT_EQ(spec.refused_rows.total_max, UINT64_MAX);
   EXPECT_EQ(spec.refused_rows.ratio_max, 0.5);
   EXPECT_EQ(spec.refused_rows.window_rows, 1'000u);
+  EXPECT_EQ(spec.delivery.write_deadline, absl::Seconds(60));
+  EXPECT_EQ(spec.delivery.batch_rows_max, 500'000u);
+  EXPECT_EQ(spec.delivery.batch_bytes_max, uint64_t{4} << 20);
+  EXPECT_EQ(spec.delivery.batch_linger, absl::Milliseconds(100));
+  EXPECT_EQ(spec.delivery.writes_in_flight_max, std::nullopt);
+  EXPECT_EQ(spec.delivery.retry.initial, absl::Milliseconds(100));
+  EXPECT_EQ(spec.delivery.retry.max, absl::Seconds(10));
+  EXPECT_EQ(spec.delivery.retry.multiplier, 2);
+  EXPECT_EQ(spec.delivery.retry.jitter, 0.2);
+  EXPECT_EQ(spec.delivery.breaker.consecutive_failures_max, 5u);
+  EXPECT_EQ(spec.delivery.breaker.probe_interval, absl::Seconds(5));
+  EXPECT_EQ(spec.delivery.breaker.probes_max, 1u);
   EXPECT_EQ(spec.route->type(), "partition");
+  EXPECT_EQ(spec.limits.chunk_age, absl::Milliseconds(200));
   EXPECT_EQ(spec.limits.record_bytes_max, uint64_t{16} << 20);
   EXPECT_EQ(spec.limits.chunk_bytes, uint64_t{256} << 10);
   EXPECT_EQ(spec.limits.shard_queue_chunks, 8u);
@@ -116,11 +129,29 @@ TEST(SpecTest, ResolvedSpecWritesEveryDefaultOut) {
     on_encode_error: BAD_RECORD_POLICY_SKIP
     on_refused_row: BAD_RECORD_POLICY_FAIL
     refused_rows { ratio_max: 0.5 window_rows: 1000 }
+    delivery {
+      write_deadline { seconds: 60 }
+      batch_rows_max: 500000
+      batch_bytes_max: 4194304
+      batch_linger { nanos: 100000000 }
+      retry {
+        backoff_initial { nanos: 100000000 }
+        backoff_max { seconds: 10 }
+        multiplier: 2
+        jitter: 0.2
+      }
+      breaker {
+        consecutive_failures_max: 5
+        probe_interval { seconds: 5 }
+        probes_max: 1
+      }
+    }
     limits {
       record_bytes_max: 16777216
       block_bytes: 1048576
       queued_bytes_max: 33554432
       chunk_bytes_max: 262144
+      chunk_age_max { nanos: 200000000 }
       shard_queue_chunks_max: 8
       in_flight_bytes_max: 67108864
       in_flight_high_mark: 0.8
@@ -153,11 +184,30 @@ TEST(SpecTest, ResolvedSpecResolvesToItself) {
     on_refused_row: BAD_RECORD_POLICY_FAIL
     dead_letter { file { path: "/dead" file_bytes_max: 7 total_bytes_max: 8 } }
     refused_rows { total_max: 9 ratio_max: 0.25 window_rows: 10 }
+    delivery {
+      write_deadline { seconds: 7 }
+      batch_rows_max: 100
+      batch_bytes_max: 2048
+      batch_linger { nanos: 5000000 }
+      writes_in_flight_max: 3
+      retry {
+        backoff_initial { nanos: 2000000 }
+        backoff_max { seconds: 30 }
+        multiplier: 1.5
+        jitter: 0.5
+      }
+      breaker {
+        consecutive_failures_max: 9
+        probe_interval { seconds: 11 }
+        probes_max: 2
+      }
+    }
     limits {
       record_bytes_max: 1000
       block_bytes: 4096
       queued_bytes_max: 5000
       chunk_bytes_max: 1024
+      chunk_age_max { nanos: 4000000 }
       shard_queue_chunks_max: 3
       in_flight_bytes_max: 1000000
       in_flight_high_mark: 0.9
@@ -178,6 +228,57 @@ TEST(SpecTest, ResolvedSpecResolvesToItself) {
   EXPECT_EQ(SpecToBytes(twice), SpecToBytes(once));
   given.mutable_versions()->set_encoder(1);
   EXPECT_EQ(SpecToProto(once).DebugString(), given.DebugString());
+}
+
+TEST(SpecTest, EachFieldOfTheDeliveryIsReadIntoItsOwn) {
+  v1::ConnectorSpec given = Smallest();
+  *given.mutable_delivery() = ParseText(R"pb(
+                                delivery {
+                                  write_deadline { seconds: 7 }
+                                  batch_rows_max: 100
+                                  batch_bytes_max: 2048
+                                  batch_linger { nanos: 5000000 }
+                                  writes_in_flight_max: 3
+                                  retry {
+                                    backoff_initial { nanos: 2000000 }
+                                    backoff_max { seconds: 30 }
+                                    multiplier: 1.5
+                                    jitter: 0.5
+                                  }
+                                  breaker {
+                                    consecutive_failures_max: 9
+                                    probe_interval { seconds: 11 }
+                                    probes_max: 2
+                                  }
+                                }
+                              )pb")
+                                  .delivery();
+  given.mutable_limits()->mutable_chunk_age_max()->set_seconds(4);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const core::DeliveryOptions& delivery = spec.delivery;
+  EXPECT_EQ(delivery.write_deadline, absl::Seconds(7));
+  EXPECT_EQ(delivery.batch_rows_max, 100u);
+  EXPECT_EQ(delivery.batch_bytes_max, 2048u);
+  EXPECT_EQ(delivery.batch_linger, absl::Milliseconds(5));
+  EXPECT_EQ(delivery.writes_in_flight_max, 3u);
+  EXPECT_EQ(delivery.retry.initial, absl::Milliseconds(2));
+  EXPECT_EQ(delivery.retry.max, absl::Seconds(30));
+  EXPECT_EQ(delivery.retry.multiplier, 1.5);
+  EXPECT_EQ(delivery.retry.jitter, 0.5);
+  EXPECT_EQ(delivery.breaker.consecutive_failures_max, 9u);
+  EXPECT_EQ(delivery.breaker.probe_interval, absl::Seconds(11));
+  EXPECT_EQ(delivery.breaker.probes_max, 2u);
+  EXPECT_EQ(spec.limits.chunk_age, absl::Seconds(4));
+  // What is read passes the core's own look at it.
+  EXPECT_OK(core::CheckDelivery(delivery));
+}
+
+TEST(SpecTest, TheFirstBackOffFollowsAShorterMaximum) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_delivery()->mutable_retry()->mutable_backoff_max()->set_nanos(
+      5'000'000);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(spec.delivery.retry.initial, absl::Milliseconds(5));
 }
 
 TEST(SpecTest, ComponentsAreTyped) {
@@ -276,7 +377,6 @@ TEST(SpecTest, UnknownArmIsRefusedByNumberOnly) {
 
 TEST(SpecTest, DefaultsThatTheCoreLacksMayBeGiven) {
   v1::ConnectorSpec spec = Smallest();
-  spec.mutable_limits()->mutable_chunk_age_max()->set_nanos(200'000'000);
   spec.mutable_limits()->mutable_transaction_max()->set_seconds(300);
   spec.mutable_limits()->mutable_stalled_after()->set_seconds(60);
   spec.mutable_limits()->set_step_result_bytes_max(262'144);
@@ -289,7 +389,6 @@ TEST(SpecTest, DefaultsThatTheCoreLacksMayBeGiven) {
 
 TEST(SpecTest, OtherValuesThatTheCoreLacksAreUnsupported) {
   v1::ConnectorSpec spec = Smallest();
-  spec.mutable_limits()->mutable_chunk_age_max()->set_seconds(1);
   spec.mutable_limits()->mutable_transaction_max()->set_seconds(1);
   spec.mutable_limits()->mutable_stalled_after()->set_seconds(1);
   spec.mutable_limits()->set_step_result_bytes_max(1 << 20);
@@ -300,8 +399,7 @@ TEST(SpecTest, OtherValuesThatTheCoreLacksAreUnsupported) {
   spec.mutable_orphan_timeout()->set_seconds(1);
   spec.mutable_versions()->set_route(2);
   EXPECT_THAT(FieldsOf(spec),
-              ElementsAre("connectors[0].limits.chunk_age_max",
-                          "connectors[0].limits.transaction_max",
+              ElementsAre("connectors[0].limits.transaction_max",
                           "connectors[0].limits.stalled_after",
                           "connectors[0].limits.step_result_bytes_max",
                           "connectors[0].limits.journal_bytes_max",
@@ -414,6 +512,74 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"RefusedWindow",
               [](auto& s) { s.mutable_refused_rows()->set_window_rows(9); },
               "refused_rows.window_rows"},
+        Wrong{"WriteDeadline",
+              [](auto& s) {
+                s.mutable_delivery()->mutable_write_deadline()->set_seconds(0);
+              },
+              "delivery.write_deadline"},
+        Wrong{"BatchRows",
+              [](auto& s) { s.mutable_delivery()->set_batch_rows_max(0); },
+              "delivery.batch_rows_max"},
+        Wrong{"BatchBytes",
+              [](auto& s) { s.mutable_delivery()->set_batch_bytes_max(1023); },
+              "delivery.batch_bytes_max"},
+        Wrong{"BatchLinger",
+              [](auto& s) {
+                s.mutable_delivery()->mutable_batch_linger()->set_seconds(3601);
+              },
+              "delivery.batch_linger"},
+        Wrong{
+            "WritesInFlight",
+            [](auto& s) { s.mutable_delivery()->set_writes_in_flight_max(65); },
+            "delivery.writes_in_flight_max"},
+        Wrong{
+            "NoWritesInFlight",
+            [](auto& s) { s.mutable_delivery()->set_writes_in_flight_max(0); },
+            "delivery.writes_in_flight_max"},
+        Wrong{"BackoffInitialAboveTheMaximum",
+              [](auto& s) {
+                auto& retry = *s.mutable_delivery()->mutable_retry();
+                retry.mutable_backoff_initial()->set_seconds(11);
+              },
+              "delivery.retry.backoff_initial"},
+        Wrong{"BackoffMax",
+              [](auto& s) {
+                auto& retry = *s.mutable_delivery()->mutable_retry();
+                retry.mutable_backoff_max()->set_seconds(3601);
+              },
+              "delivery.retry.backoff_max"},
+        Wrong{"Multiplier",
+              [](auto& s) {
+                s.mutable_delivery()->mutable_retry()->set_multiplier(0.9);
+              },
+              "delivery.retry.multiplier"},
+        Wrong{"JitterIsNoNumber",
+              [](auto& s) {
+                s.mutable_delivery()->mutable_retry()->set_jitter(std::nan(""));
+              },
+              "delivery.retry.jitter"},
+        Wrong{"BreakerFailures",
+              [](auto& s) {
+                auto& breaker = *s.mutable_delivery()->mutable_breaker();
+                breaker.set_consecutive_failures_max(0);
+              },
+              "delivery.breaker.consecutive_failures_max"},
+        Wrong{"BreakerProbeInterval",
+              [](auto& s) {
+                auto& breaker = *s.mutable_delivery()->mutable_breaker();
+                breaker.mutable_probe_interval()->set_seconds(86401);
+              },
+              "delivery.breaker.probe_interval"},
+        Wrong{"BreakerProbes",
+              [](auto& s) {
+                s.mutable_delivery()->mutable_breaker()->set_probes_max(0);
+              },
+              "delivery.breaker.probes_max"},
+        Wrong{"ChunkAge",
+              [](auto& s) {
+                s.mutable_limits()->mutable_chunk_age_max()->set_seconds(-1);
+              },
+              "limits.chunk_age_max"},
         Wrong{"RecordBytes",
               [](auto& s) {
                 s.mutable_limits()->set_record_bytes_max((uint64_t{256} << 20) +

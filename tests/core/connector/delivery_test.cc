@@ -1,0 +1,150 @@
+// What a specification says of delivery, as a connector obeys it.
+#include "core/base/error.h"
+#include "tests/core/connector/harness.h"
+
+#include <absl/time/time.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Le;
+using testing::SizeIs;
+
+// One shard below exactly-once over a target that takes two writes at a time.
+class DeliveryTest : public testing::Test {
+ protected:
+  DeliveryTest() : harness_({}, {.writers_max = 2}) {
+    harness_.request.spec.shards = 1;
+    harness_.request.spec.level = FtModel::kAtLeastOnce;
+    harness_.request.spec.limits.chunk_age = absl::Milliseconds(1);
+    // Longer than any of these tests.
+    delivery().batch_linger = absl::Hours(1);
+  }
+  DeliveryOptions& delivery() { return harness_.request.spec.delivery; }
+  // Writes `records` numbered records until nothing moves any more.
+  void Write(int records) {
+    harness_.source.AppendNumbered("k", records);
+    harness_.MustOpen();
+    harness_.MustExtend();
+    harness_.MustQueue(0);
+    harness_.Advance(absl::Milliseconds(1));
+  }
+  std::vector<size_t> RowsOfBatches() {
+    std::vector<size_t> rows;
+    for (const auto& batch :
+         harness_.database.Transactions(harness_.table(), 0)) {
+      rows.push_back(batch.Rows().size());
+    }
+    return rows;
+  }
+
+  Harness harness_;
+};
+
+TEST_F(DeliveryTest, ABatchHasTheRowsThatWereAskedFor) {
+  delivery().batch_rows_max = 3;
+  Write(10);
+  // The last one is not full, and lingers.
+  EXPECT_THAT(RowsOfBatches(), ElementsAre(3, 3, 3));
+}
+
+TEST_F(DeliveryTest, ABatchIsWrittenAtTheBytesThatWereAskedFor) {
+  delivery().batch_bytes_max = 8;
+  Write(10);
+  EXPECT_FALSE(RowsOfBatches().empty());
+  for (const auto& batch :
+       harness_.database.Transactions(harness_.table(), 0)) {
+    size_t bytes = 0;
+    for (const std::string& frame : batch.frames) bytes += frame.size();
+    EXPECT_GE(bytes, 8u);
+    // Less than one row more.
+    EXPECT_LT(bytes, 8u + batch.Rows().back().size() + 1);
+  }
+}
+
+TEST_F(DeliveryTest, ABatchLingersAsLongAsWasAsked) {
+  delivery().batch_linger = absl::Milliseconds(30);
+  Write(10);
+  harness_.Advance(absl::Milliseconds(29));
+  EXPECT_THAT(RowsOfBatches(), SizeIs(0));
+  harness_.Advance(absl::Milliseconds(1));
+  EXPECT_THAT(RowsOfBatches(), ElementsAre(10));
+}
+
+TEST_F(DeliveryTest, InExactlyOnceABatchIsWholeStepsAllTheSame) {
+  harness_.request.spec.level = FtModel::kExactlyOnce;
+  delivery().batch_rows_max = 3;
+  Write(10);
+  harness_.Release(1);
+  EXPECT_THAT(RowsOfBatches(), ElementsAre(10));
+}
+
+TEST_F(DeliveryTest, AsManyWritesAreMadeAtATimeAsTheSinkCanDo) {
+  Write(10);
+  EXPECT_EQ(harness_.Status().shards[0].worker.writes_max, 2u);
+}
+
+TEST_F(DeliveryTest, NoMoreWritesAreMadeAtATimeThanWereAskedFor) {
+  delivery().writes_in_flight_max = 1;
+  Write(10);
+  EXPECT_EQ(harness_.Status().shards[0].worker.writes_max, 1u);
+}
+
+TEST_F(DeliveryTest, MoreWritesAtATimeThanTheSinkCanDoAreRefused) {
+  delivery().writes_in_flight_max = 3;
+  const absl::Status status = harness_.Open().status();
+  EXPECT_THAT(status, HasReason(Reason::INVALID_CONFIG));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("delivery.writes_in_flight_max is 3, but of this sink "
+                        "a shard has at most 2"));
+}
+
+TEST_F(DeliveryTest, InExactlyOnceTwoWritesAtATimeAreRefused) {
+  harness_.request.spec.level = FtModel::kExactlyOnce;
+  delivery().writes_in_flight_max = 2;
+  const absl::Status status = harness_.Open().status();
+  EXPECT_THAT(status, HasReason(Reason::INVALID_CONFIG));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("in exactly-once"));
+}
+
+TEST_F(DeliveryTest, WhatCannotBeIsRefusedAtOpen) {
+  delivery().retry.initial = absl::ZeroDuration();
+  EXPECT_THAT(harness_.Open().status(), HasReason(Reason::INVALID_CONFIG));
+}
+
+TEST_F(DeliveryTest, RetriesAndBreakerAreThoseOfTheSpecification) {
+  delivery().batch_rows_max = 1;
+  delivery().writes_in_flight_max = 1;
+  delivery().retry = {.initial = absl::Milliseconds(10),
+                      .max = absl::Milliseconds(10),
+                      .jitter = 0};
+  delivery().breaker = {.consecutive_failures_max = 3,
+                        .probe_interval = absl::Seconds(7)};
+  harness_.Unreachable();
+  Write(1);
+  const auto breaker = [this] {
+    return harness_.Status().shards[0].worker.breaker;
+  };
+  harness_.Advance(absl::Milliseconds(19));
+  EXPECT_EQ(breaker().state, Breaker::State::kClosed);
+  harness_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(breaker().state, Breaker::State::kOpen);
+  EXPECT_EQ(harness_.Status().shards[0].worker.retries, 3u);
+  harness_.Reachable();
+  harness_.Advance(absl::Milliseconds(6'999));
+  EXPECT_THAT(RowsOfBatches(), SizeIs(0));
+  harness_.Advance(absl::Milliseconds(1));
+  EXPECT_THAT(RowsOfBatches(), ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace penstock::core
