@@ -119,7 +119,7 @@ class SinkHandoff final : public Handoff {
 
   Flow Relieve() override {
     const SendResult result = sender_.Relieve();
-    if (result == SendResult::kClosed) Poison(Closed());
+    if (result == SendResult::kClosed) Poison(QueueClosed());
     if (!fatal_.ok()) return Flow::kFatal;
     return result == SendResult::kSent ? Flow::kContinue : Flow::kBlocked;
   }
@@ -170,9 +170,7 @@ class SinkHandoff final : public Handoff {
         shard_count_ == 1 ? 0 : router_.Route(record, shard_count_);
     if (index >= shard_count_) [[unlikely]] {
       ++counters_.records_discarded;
-      Poison(MakeError(Reason::INTERNAL,
-                       absl::StrCat("the router named shard ", index, " of ",
-                                    shard_count_)));
+      Poison(NoSuchShard(index, shard_count_));
       return;
     }
     ShardBuffer<Encoder>& buffer = shards_[index].buffer;
@@ -256,13 +254,8 @@ class SinkHandoff final : public Handoff {
 
   void Forward(ShardIndex shard, ShardItem&& item) {
     if (sender_.Send(shard, std::move(item)) == SendResult::kClosed) {
-      Poison(Closed());
+      Poison(QueueClosed());
     }
-  }
-
-  static absl::Status Closed() {
-    return MakeError(Reason::SHUTTING_DOWN,
-                     "a shard queue is closed: nobody takes its chunks");
   }
 
   // For good (INV-12): the first cause stays.

@@ -15,6 +15,9 @@ namespace {
 // Longer than anybody waits, and far from overflow.
 constexpr absl::Duration kProbeIntervalMax = absl::Hours(24);
 
+// More than any window needs; one bit each.
+constexpr uint32_t kWindowMax = 1'000'000;
+
 absl::Status Refuse(absl::string_view field, absl::string_view problem) {
   return MakeError(
       Reason::INVALID_CONFIG,
@@ -53,6 +56,14 @@ void Breaker::Permit::Fail(absl::Time steady_now) {
 absl::Status Breaker::Check(const Options& options) {
   if (options.consecutive_failures_max == 0)
     return Refuse("consecutive_failures_max", "must be above 0");
+  // Written so that NaN is refused, too.
+  if (options.failure_ratio.has_value() &&
+      !(*options.failure_ratio > 0 && *options.failure_ratio <= 1)) {
+    return Refuse("failure_ratio", "must be above 0 and at most 1");
+  }
+  if (options.window_writes == 0 || options.window_writes > kWindowMax) {
+    return Refuse("window_writes", "must be from 1 to 1,000,000");
+  }
   if (options.probes_max == 0) return Refuse("probes_max", "must be above 0");
   if (options.probe_interval <= absl::ZeroDuration() ||
       options.probe_interval > kProbeIntervalMax) {
@@ -113,7 +124,7 @@ void Breaker::Succeeded(const Permit& permit) {
     MutexLock lock(mu_);
     if (permit.episode_ != episode_) return;
     failures_ = 0;
-    if (state_ == State::kClosed) return;
+    if (state_ == State::kClosed) return Note(false);
     Enter(State::kClosed);
   }
   TellListeners();
@@ -125,9 +136,10 @@ void Breaker::Failed(const Permit& permit, absl::Time steady_now) {
     if (permit.episode_ != episode_) return;
     if (failures_ < UINT32_MAX) ++failures_;
     if (state_ == State::kOpen) return;
-    if (state_ == State::kClosed &&
-        failures_ < options_.consecutive_failures_max)
-      return;
+    if (state_ == State::kClosed) {
+      Note(true);
+      if (!HasFailedTooOften()) return;
+    }
     Open(steady_now);
   }
   TellListeners();
@@ -142,6 +154,26 @@ void Breaker::Dropped(const Permit& permit) {
   TellListeners();
 }
 
+void Breaker::Note(bool failed) {
+  if (!options_.failure_ratio.has_value()) return;
+  if (window_.size() < options_.window_writes) {
+    window_.push_back(failed);
+  } else {
+    window_failures_ -= window_[oldest_] ? 1 : 0;
+    window_[oldest_] = failed;
+    oldest_ = (oldest_ + 1) % window_.size();
+  }
+  window_failures_ += failed ? 1 : 0;
+}
+
+bool Breaker::HasFailedTooOften() const {
+  if (failures_ >= options_.consecutive_failures_max) return true;
+  return options_.failure_ratio.has_value() &&
+         window_.size() == options_.window_writes &&
+         window_failures_ >=
+             *options_.failure_ratio * static_cast<double>(window_.size());
+}
+
 void Breaker::Open(absl::Time steady_now) {
   Enter(State::kOpen);
   ++opens_;
@@ -152,6 +184,9 @@ void Breaker::Enter(State state) {
   state_ = state;
   ++episode_;
   probes_ = 0;
+  window_.clear();
+  oldest_ = 0;
+  window_failures_ = 0;
 }
 
 void Breaker::TellListeners() {

@@ -9,6 +9,7 @@
 #include <absl/status/status.h>
 #include <absl/time/time.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,7 +19,7 @@ namespace penstock::core {
 
 // One target's circuit breaker, for all writers of all shards of a connector:
 //
-//            failures in a row              probe_interval
+//         failures, in a row or many        probe_interval
 //   CLOSED ───────────────────────▶ OPEN ───────────────────▶ HALF-OPEN
 //     ▲                              ▲                         │  │
 //     │                              └──────── a probe failed ─┘  │
@@ -29,12 +30,16 @@ namespace penstock::core {
 //
 // Owner:   shared by the shard workers of a connector. Made by make_shared.
 // Threads: thread-safe; one short lock.
-// Bound:   one listener for each shard.
+// Bound:   one listener for each shard; a bit for each attempt of the window.
 class Breaker : public std::enable_shared_from_this<Breaker> {
  public:
   struct Options {
     // At so many failures in a row it opens.
     uint32_t consecutive_failures_max = 5;
+    // Also at a failure which makes that share of the last `window_writes`
+    // attempts since it was closed; fewer attempts say nothing. nullopt: never.
+    std::optional<double> failure_ratio;
+    uint32_t window_writes = 100;
     absl::Duration probe_interval = absl::Seconds(5);
     uint32_t probes_max = 1;
   };
@@ -92,6 +97,10 @@ class Breaker : public std::enable_shared_from_this<Breaker> {
   void Succeeded(const Permit& permit);
   void Failed(const Permit& permit, absl::Time steady_now);
   void Dropped(const Permit& permit);
+  // Notes how an attempt ended while it was closed.
+  void Note(bool failed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether that is a reason to open. Requires: it was a failure.
+  bool HasFailedTooOften() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Open(absl::Time steady_now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Enter(State state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellListeners();
@@ -105,6 +114,11 @@ class Breaker : public std::enable_shared_from_this<Breaker> {
   // Counts changes of state: what began before the last one is no news.
   uint64_t episode_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t failures_ ABSL_GUARDED_BY(mu_) = 0;
+  // A ring of the last attempts while it was closed: which failed. Grows up to
+  // `window_writes`; `oldest_` is then the next to be replaced.
+  std::vector<bool> window_ ABSL_GUARDED_BY(mu_);
+  size_t oldest_ ABSL_GUARDED_BY(mu_) = 0;
+  uint32_t window_failures_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t probes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t opens_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time probe_at_ ABSL_GUARDED_BY(mu_);

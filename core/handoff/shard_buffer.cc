@@ -24,4 +24,14 @@ absl::Status CannotEncode(const absl::Status& status, const RecordMeta& meta,
                    " of partition ", meta.partition, " for shard ", shard));
 }
 
+absl::Status NoSuchShard(ShardIndex shard, uint32_t shards) {
+  return MakeError(Reason::INTERNAL, absl::StrCat("the router named shard ",
+                                                  shard, " of ", shards));
+}
+
+absl::Status QueueClosed() {
+  return MakeError(Reason::SHUTTING_DOWN,
+                   "a shard queue is closed: nobody takes its chunks");
+}
+
 }  // namespace penstock::core

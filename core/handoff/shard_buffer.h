@@ -45,6 +45,11 @@ absl::Status EncoderThrew(Reason reason);
 absl::Status CannotEncode(const absl::Status& status, const RecordMeta& meta,
                           ShardIndex shard);
 
+// What else poisons a handoff: a router named `shard` of `shards`; a queue that
+// nobody receives from.
+absl::Status NoSuchShard(ShardIndex shard, uint32_t shards);
+absl::Status QueueClosed();
+
 // One shard's unsealed rows, and the encoder that may hold part of them: a
 // columnar encoder must not mix the rows of two shards.
 //

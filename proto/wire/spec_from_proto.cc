@@ -196,6 +196,21 @@ core::Breaker::Options ReadBreaker(const v1::BreakerSpec& from,
       fields.Number("consecutive_failures_max",
                     PENSTOCK_GIVEN(from, consecutive_failures_max),
                     to.consecutive_failures_max, 1, 1'000'000));
+  if (from.has_failure_ratio()) {
+    // Written so that NaN is refused, too.
+    if (from.failure_ratio() > 0 && from.failure_ratio() <= 1) {
+      to.failure_ratio = from.failure_ratio();
+    } else {
+      fields.Add("failure_ratio",
+                 absl::StrCat("is ", from.failure_ratio(),
+                              ", must be above 0 and at most 1; leave it out "
+                              "to count failures in a row only"),
+                 kOutOfRange);
+    }
+  }
+  to.window_writes = static_cast<uint32_t>(
+      fields.Number("window_writes", PENSTOCK_GIVEN(from, window_writes),
+                    to.window_writes, 1, 1'000'000));
   to.probe_interval =
       fields.Time("probe_interval", PENSTOCK_GIVEN(from, probe_interval),
                   to.probe_interval, absl::Milliseconds(1), absl::Hours(24));

@@ -65,6 +65,10 @@ v1::DeliverySpec DeliveryToProto(const core::DeliveryOptions& delivery) {
   *breaker.mutable_probe_interval() =
       DurationToProto(delivery.breaker.probe_interval);
   breaker.set_probes_max(delivery.breaker.probes_max);
+  if (delivery.breaker.failure_ratio.has_value()) {
+    breaker.set_failure_ratio(*delivery.breaker.failure_ratio);
+  }
+  breaker.set_window_writes(delivery.breaker.window_writes);
   return to;
 }
 

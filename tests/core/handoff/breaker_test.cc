@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,6 +50,22 @@ TEST_F(BreakerTest, FailuresInARowOpenIt) {
   FailTimes(1);
   EXPECT_EQ(state(), State::kOpen);
   EXPECT_EQ(breaker_->snapshot().opens, 1u);
+}
+
+TEST_F(BreakerTest, AnOpenOneStaysOpenUntilItsTime) {
+  FailTimes(3);
+  now_ += absl::Seconds(5) - absl::Nanoseconds(1);
+  EXPECT_FALSE(IsAdmitted());
+  EXPECT_EQ(state(), State::kOpen);
+  EXPECT_EQ(breaker_->snapshot().probe_at, now_ + absl::Nanoseconds(1));
+}
+
+TEST_F(BreakerTest, TheTimeOfAProbeIsShownWhileItIsOpenOnly) {
+  EXPECT_EQ(breaker_->snapshot().probe_at, absl::InfinitePast());
+  FailTimes(3);
+  now_ += absl::Seconds(5);
+  const Breaker::Permit probe = Admitted();
+  EXPECT_EQ(breaker_->snapshot().probe_at, absl::InfinitePast());
 }
 
 TEST_F(BreakerTest, ASuccessBeginsTheCountAnew) {
@@ -135,6 +152,67 @@ TEST_F(BreakerTest, ListenersHearOfEveryMove) {
   EXPECT_EQ(moves, 3) << "closed";
 }
 
+// --- By the share of failures among the last four attempts.
+
+class BreakerRatioTest : public BreakerTest {
+ protected:
+  BreakerRatioTest() {
+    breaker_ = std::make_shared<Breaker>(
+        Breaker::Options{.consecutive_failures_max = 100,
+                         .failure_ratio = 0.75,
+                         .window_writes = 4,
+                         .probe_interval = absl::Seconds(5)});
+  }
+  // 'F' is a failure, 'S' a success. Returns: the state after all.
+  State After(const std::string& attempts) {
+    for (const char attempt : attempts) {
+      if (attempt == 'F') {
+        Admitted().Fail(now_);
+      } else {
+        Admitted().Succeed();
+      }
+    }
+    return state();
+  }
+};
+
+TEST_F(BreakerRatioTest, TheShareOpensIt) {
+  EXPECT_EQ(After("FSF"), State::kClosed);
+  EXPECT_EQ(After("F"), State::kOpen);
+}
+
+TEST_F(BreakerRatioTest, ASmallerShareDoesNot) {
+  EXPECT_EQ(After("FSFSFSFSFSFS"), State::kClosed);
+}
+
+TEST_F(BreakerRatioTest, FewerAttemptsThanTheWindowSayNothing) {
+  EXPECT_EQ(After("FFF"), State::kClosed);
+  EXPECT_EQ(After("F"), State::kOpen);
+}
+
+TEST_F(BreakerRatioTest, WhatLeftTheWindowIsForgotten) {
+  EXPECT_EQ(After("SFFSSFFS"), State::kClosed);
+  EXPECT_EQ(After("F"), State::kOpen) << "of the last four three failed";
+}
+
+TEST_F(BreakerRatioTest, ASuccessNeverOpensIt) {
+  EXPECT_EQ(After("FFFS"), State::kClosed);
+  EXPECT_EQ(After("F"), State::kOpen);
+}
+
+TEST_F(BreakerRatioTest, OnceClosedItCountsAnew) {
+  EXPECT_EQ(After("FFFF"), State::kOpen);
+  now_ += absl::Seconds(5);
+  EXPECT_EQ(After("S"), State::kClosed);
+  EXPECT_EQ(After("FFF"), State::kClosed);
+}
+
+TEST_F(BreakerRatioTest, FailuresInARowOpenItAllTheSame) {
+  breaker_ = std::make_shared<Breaker>(Breaker::Options{
+      .consecutive_failures_max = 2, .failure_ratio = 1, .window_writes = 4});
+  EXPECT_EQ(After("SFF"), State::kOpen);
+}
+
 struct BadOptions {
   const char* name;
   Breaker::Options options;
@@ -150,6 +228,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, BreakerOptionsTest,
     ::testing::Values(
         BadOptions{"NoFailures", {.consecutive_failures_max = 0}},
+        BadOptions{"NoShare", {.failure_ratio = 0}},
+        BadOptions{"AboveAll", {.failure_ratio = 1.01}},
+        BadOptions{"ShareIsNoNumber", {.failure_ratio = std::nan("")}},
+        BadOptions{"NoWindow", {.window_writes = 0}},
+        BadOptions{"HugeWindow", {.window_writes = 1'000'001}},
         BadOptions{"NoProbes", {.probes_max = 0}},
         BadOptions{"NoTime", {.probe_interval = absl::ZeroDuration()}},
         BadOptions{"TooLong", {.probe_interval = absl::InfiniteDuration()}}),
