@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "server/app.h"
+#include "server/end_of_process.h"
 #include "server/options.h"
 
 #include <CLI/CLI.hpp>
@@ -14,7 +15,9 @@
 namespace {
 
 using penstock::server::App;
+using penstock::server::EndAtTheLatestAfter;
 using penstock::server::ExitCode;
+using penstock::server::kEndMax;
 using penstock::server::WorkerOptions;
 
 constexpr char kFooter[] =
@@ -26,6 +29,8 @@ constexpr char kFooter[] =
     "  4  cannot listen\n"
     "  5  drained, but some steps were not committed: they will be replayed\n"
     "  6  a second signal came during the drain\n"
+    "  7  a call to a source or sink did not return: ended without it, at the\n"
+    "     latest 10 s after the drain; what is not committed will be replayed\n"
     "\n"
     "Example:\n"
     "  penstock-worker --state-dir ./state --listen 127.0.0.1:7070\n";
@@ -79,11 +84,6 @@ void SetUpLog(const WorkerOptions& options) {
           .value_or(penstock::core::LogSeverity::kInfo));
 }
 
-// Ends the process at once when a signal comes while it drains.
-void InterruptOnSignal(int /*signal*/) {
-  _exit(static_cast<int>(ExitCode::kInterrupted));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -118,10 +118,13 @@ int main(int argc, char** argv) {
   }
   int signal_number = 0;
   sigwait(&signals, &signal_number);
-  signal(SIGTERM, InterruptOnSignal);
-  signal(SIGINT, InterruptOnSignal);
+  penstock::server::EndOnSignals();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  const bool as_json = options.log_format == "json";
+  EndAtTheLatestAfter(options.drain_timeout + kEndMax, as_json);
   const bool complete = (*app)->Drain();
+  EndAtTheLatestAfter(kEndMax, as_json);
+  app->reset();  // Waits for the calls that are running.
   return static_cast<int>(complete ? ExitCode::kOk
                                    : ExitCode::kDrainIncomplete);
 }

@@ -44,6 +44,8 @@ enum class ExitCode {
   kDrainIncomplete = 5,
   // A second signal came.
   kInterrupted = 6,
+  // A call to a source or sink did not return, and was not waited for.
+  kCallHangs = 7,
 };
 
 }  // namespace penstock::server

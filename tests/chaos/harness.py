@@ -270,20 +270,21 @@ class Programs:
         self._started = []
 
     def _start(self, arguments, stdin=subprocess.DEVNULL, stderr=None,
-               **options):
+               environment=None, **options):
         process = subprocess.Popen(
             arguments, stdin=stdin, stderr=stderr or self._log,
-            preexec_fn=_die_with_parent, **options)
+            preexec_fn=_die_with_parent,
+            env={**os.environ, **(environment or {})}, **options)
         self._started.append(process)
         return process
 
-    def start_worker(self, socket, state, *more, admin=""):
+    def start_worker(self, socket, state, *more, admin="", environment=None):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(socket)
         return self._start(
             [self.worker, "--listen", f"unix:{socket}", "--admin-listen", admin,
              "--state-dir", state, "--log-level", "warning", *more],
-            stdout=self._log)
+            stdout=self._log, environment=environment)
 
     def start_run(self, pipeline, *more, output=None, errors=None):
         return self._start(

@@ -4,7 +4,8 @@
 A worker that is told to go has until --drain-timeout to have its steps queued,
 released and committed. It is then not ready but alive, refuses new connectors,
 and ends with 0, or with 5 if something was left. A second signal ends it at
-once, with 6. Whatever it left comes again from the source: exactly once.
+once, with 6. One whose sink never returns from a call does not wait for it, and
+ends with 7. Whatever it left comes again from the source: exactly once.
 """
 import argparse
 import os
@@ -19,7 +20,9 @@ import harness
 
 RECORDS = 1_000_000
 SEED = 22
-COMPLETE, LEFT_OVER, INTERRUPTED = 0, 5, 6
+COMPLETE, LEFT_OVER, INTERRUPTED, CALL_HANGS = 0, 5, 6, 7
+# From the drain's deadline to the end of a worker, as its --help says.
+END_MAX = 10
 
 
 def free_port():
@@ -54,11 +57,11 @@ class Scene:
                     "step_bytes_max": "256KiB",
                     "chunk_bytes_max": "32KiB"})
 
-    def start_worker(self, drain_seconds):
+    def start_worker(self, drain_seconds, environment=None):
         return self.programs.start_worker(
             self.socket, os.path.join(self.site, "worker"),
             "--drain-timeout", str(drain_seconds),
-            admin=f"127.0.0.1:{self.port}")
+            admin=f"127.0.0.1:{self.port}", environment=environment)
 
     def start_run(self):
         run = self.programs.start_run(self.pipeline)
@@ -126,16 +129,51 @@ def interrupted(scene):
     return f"ended with {code}"
 
 
+def hung(scene, hang_sync):
+    """SIGTERM while calls of the sink do not return, all it has threads for."""
+    mark = os.path.join(scene.site, "hang")
+    worker = scene.start_worker(2, {"LD_PRELOAD": hang_sync,
+                                    "PENSTOCK_TEST_HANG": mark})
+    run = scene.start_run()
+    with open(mark, "w", encoding="ascii"):
+        pass
+    before = None
+
+    def stuck():
+        nonlocal before
+        seen, before = before, harness.committed_bytes(
+            os.path.join(scene.site, "out"))
+        time.sleep(0.5)
+        return seen == before
+
+    harness.wait_until("the sink to hang", stuck, alive=[worker, run])
+    worker.send_signal(signal.SIGTERM)
+    started = time.monotonic()
+    code = harness.wait_for_end(worker, CALL_HANGS)
+    seconds = time.monotonic() - started
+    if seconds > 2 + END_MAX + 3:
+        raise harness.Failure(f"it ended after {seconds:.1f} s only")
+    os.remove(mark)
+    scene.finish(run)
+    return f"ended with {code} after {seconds:.1f} s"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
+    parser.add_argument("--hang-sync", help="the library made of hang_sync.cc; "
+                        "without it `hung` is left out")
     arguments = parser.parse_args()
 
     def test(programs, directory):
         source = os.path.join(directory, "in.ndjson")
         harness.make_records(source, RECORDS, SEED)
         source_print = harness.fingerprint_of_file(source)
-        for play in (drained, orphaned, interrupted):
+        plays = [drained, orphaned, interrupted]
+        if arguments.hang_sync:
+            plays.append(lambda scene: hung(scene, arguments.hang_sync))
+            plays[-1].__name__ = "hung"
+        for play in plays:
             scene = Scene(programs, directory, source, source_print)
             try:
                 outcome = play(scene)

@@ -19,8 +19,8 @@ except ImportError:
 PLACE = "deploy/kubernetes"
 MAIN = "server/main.cc"
 IMAGE = "Dockerfile"
-# A worker goes on committing released steps so long behind its drain.
-DISCONNECT_S = 5
+# A worker has ended so long behind its drain (server/end_of_process.h).
+END_S = 10
 
 
 def load(root, findings):
@@ -111,7 +111,7 @@ def check_grace(pod, container, arguments):
     needed = (
         float(command[-1])
         + float(value(arguments, "--drain-timeout") or 20)
-        + DISCONNECT_S
+        + END_S
     )
     if pod.get("terminationGracePeriodSeconds", 30) <= needed:
         yield "k8s-grace", f"the grace time must be more than {needed:g} s"
