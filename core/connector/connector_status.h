@@ -78,6 +78,9 @@ struct ConnectorStatus {
   uint64_t inflight_bytes = 0;
   // How often bytes in flight rose to their high mark.
   uint64_t inflight_pauses = 0;
+  // And how long it took until they had fallen to their low mark: meanwhile no
+  // step begins.
+  absl::Duration inflight_paused_time;
   // Since when the first unfinished step is registered; zero: there is none.
   absl::Duration oldest_step_age;
   uint64_t retained_bytes = 0;

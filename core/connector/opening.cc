@@ -288,7 +288,8 @@ absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
   opened->budget = std::make_shared<InflightBudget>(
       InflightBudget::Options{.limit = opened->limits.inflight_bytes_max,
                               .high = opened->limits.inflight_high,
-                              .low = opened->limits.inflight_low});
+                              .low = opened->limits.inflight_low},
+      context.runtime.executor.clock());
   opened->sink = std::make_shared<SinkParts>();
   opened->sink->target = std::move(target);
 

@@ -53,7 +53,9 @@ ConnectorStatus Driver::Status() const {
   if (published.consumer != nullptr) ShowInput(*published.consumer, status);
   if (published.budget != nullptr) {
     status.inflight_bytes = published.budget->usage();
-    status.inflight_pauses = published.budget->pauses();
+    const InflightBudget::Pauses pauses = published.budget->pauses();
+    status.inflight_pauses = pauses.count;
+    status.inflight_paused_time = pauses.time;
     const auto oldest = published.tracker->oldest();
     if (oldest.has_value()) {
       status.oldest_step_age = state_.clock.SteadyNow() - oldest->since;

@@ -52,8 +52,9 @@ void BudgetLease::Return() {
   if (budget != nullptr && bytes > 0) budget->Return(bytes);
 }
 
-InflightBudget::InflightBudget(Options options)
+InflightBudget::InflightBudget(Options options, const Clock& clock)
     : options_(options),
+      clock_(clock),
       high_bytes_(std::max(
           uint64_t{1}, static_cast<uint64_t>(
                            static_cast<double>(options.limit) * options.high))),
@@ -109,9 +110,11 @@ uint64_t InflightBudget::overdrafts() const {
   return overdrafts_;
 }
 
-uint64_t InflightBudget::pauses() const {
+InflightBudget::Pauses InflightBudget::pauses() const {
   MutexLock lock(mu_);
-  return pauses_;
+  Pauses pauses = pauses_;
+  if (above_high_) pauses.time += clock_.SteadyNow() - paused_at_;
+  return pauses;
 }
 
 void InflightBudget::SetOnRoom(absl::AnyInvocable<void()> on_room) {
@@ -122,7 +125,8 @@ void InflightBudget::Add(uint64_t bytes) {
   usage_ += bytes;
   if (usage_ < high_bytes_ || above_high_) return;
   above_high_ = true;
-  ++pauses_;
+  paused_at_ = clock_.SteadyNow();
+  ++pauses_.count;
 }
 
 void InflightBudget::Return(uint64_t bytes) {
@@ -133,7 +137,10 @@ void InflightBudget::Return(uint64_t bytes) {
     const uint64_t before = usage_;
     usage_ -= bytes;
     room = (before > low_bytes_ && usage_ <= low_bytes_) || usage_ == 0;
-    if (usage_ <= low_bytes_) above_high_ = false;
+    if (above_high_ && usage_ <= low_bytes_) {
+      above_high_ = false;
+      pauses_.time += clock_.SteadyNow() - paused_at_;
+    }
   }
   if (room && on_room_ != nullptr) on_room_();
 }

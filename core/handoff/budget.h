@@ -2,9 +2,11 @@
 // See core/handoff/README.md; upholds INV-6.
 #pragma once
 
+#include "core/base/clock.h"
 #include "core/base/mutex.h"
 
 #include <absl/functional/any_invocable.h>
+#include <absl/time/time.h>
 
 #include <cstdint>
 #include <memory>
@@ -56,8 +58,8 @@ class InflightBudget : public std::enable_shared_from_this<InflightBudget> {
     double high = 0.8;
     double low = 0.5;
   };
-  // Requires: limit > 0, 0 < low <= high <= 1.
-  explicit InflightBudget(Options options);
+  // Requires: limit > 0, 0 < low <= high <= 1; `clock` outlives it.
+  explicit InflightBudget(Options options, const Clock& clock = RealClock());
   InflightBudget(const InflightBudget&) = delete;
   InflightBudget& operator=(const InflightBudget&) = delete;
 
@@ -74,8 +76,14 @@ class InflightBudget : public std::enable_shared_from_this<InflightBudget> {
   uint64_t usage() const;
   uint64_t limit() const { return options_.limit; }
   uint64_t overdrafts() const;
-  // How often usage rose to the high mark, from below the low one.
-  uint64_t pauses() const;
+  // How often usage rose to the high mark, from below the low one, and how long
+  // it then took to fall to the low one, all together; one that goes on counts
+  // so far.
+  struct Pauses {
+    uint64_t count = 0;
+    absl::Duration time;
+  };
+  Pauses pauses() const;
   // Called, outside the lock, whenever usage falls to the low mark or to zero,
   // on the returning thread: must only record. Set once, before use.
   void SetOnRoom(absl::AnyInvocable<void()> on_room);
@@ -86,14 +94,17 @@ class InflightBudget : public std::enable_shared_from_this<InflightBudget> {
   void Return(uint64_t bytes);
 
   const Options options_;
+  const Clock& clock_;
   const uint64_t high_bytes_;
   const uint64_t low_bytes_;
   absl::AnyInvocable<void()> on_room_;
   mutable Mutex mu_;
   uint64_t usage_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t overdrafts_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t pauses_ ABSL_GUARDED_BY(mu_) = 0;
+  // Of those that are over; beside them, since when the last one goes on.
+  Pauses pauses_ ABSL_GUARDED_BY(mu_);
   bool above_high_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Time paused_at_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace penstock::core

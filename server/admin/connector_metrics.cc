@@ -100,6 +100,12 @@ const Field kFields[] = {
     {"penstock_inflight_pauses_total",
      "Times that bytes in flight rose to their high mark.", MetricType::Counter,
      [](const ConnectorStatus& s) { return Number(s.inflight_pauses); }},
+    {"penstock_inflight_paused_seconds_total",
+     "Time from then until they had fallen to their low mark: no step begins.",
+     MetricType::Counter,
+     [](const ConnectorStatus& s) {
+       return absl::ToDoubleSeconds(s.inflight_paused_time);
+     }},
     {"penstock_oldest_step_age_seconds",
      "Age of the first unfinished step; 0: there is none.", MetricType::Gauge,
      [](const ConnectorStatus& s) {
@@ -176,6 +182,14 @@ const ShardField kShardFields[] = {
     {"penstock_shard_rows_written_total", "Rows that the target confirmed.",
      MetricType::Counter,
      [](const ShardStatus& s) { return s.worker.rows_written; }},
+    {"penstock_shard_refused_rows_total",
+     "Rows that the target refused and that were left out.",
+     MetricType::Counter,
+     [](const ShardStatus& s) { return s.worker.rows_refused; }},
+    {"penstock_shard_dead_letters_total",
+     "Refused rows and records that could not be encoded, which were kept.",
+     MetricType::Counter,
+     [](const ShardStatus& s) { return s.worker.dead_letters; }},
     {"penstock_shard_bytes_written_total", "Bytes that the target confirmed.",
      MetricType::Counter,
      [](const ShardStatus& s) { return s.worker.bytes_written; }},

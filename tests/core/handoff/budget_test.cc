@@ -1,6 +1,7 @@
 #include "core/handoff/budget.h"
 
 #include "core/base/random.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/test_rng.h"
 
 #include <gmock/gmock.h>
@@ -20,10 +21,35 @@ class InflightBudgetTest : public ::testing::Test {
     budget_->SetOnRoom([this] { ++rooms_; });
   }
 
+  FakeClock clock_;
   int rooms_ = 0;
   std::shared_ptr<InflightBudget> budget_ = std::make_shared<InflightBudget>(
-      InflightBudget::Options{.limit = 100, .high = 0.8, .low = 0.5});
+      InflightBudget::Options{.limit = 100, .high = 0.8, .low = 0.5}, clock_);
 };
+
+TEST_F(InflightBudgetTest, TheTimeOfAPauseIsFromTheHighMarkToTheLowOne) {
+  auto first = budget_->TryReserve(79);
+  clock_.Advance(absl::Seconds(1));
+  auto second = budget_->TryReserve(1);
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_EQ(budget_->pauses().time, absl::Seconds(2)) << "so far";
+  second.reset();
+  clock_.Advance(absl::Seconds(4));
+  first.reset();
+  clock_.Advance(absl::Seconds(8));
+  EXPECT_EQ(budget_->pauses().count, 1u);
+  EXPECT_EQ(budget_->pauses().time, absl::Seconds(6));
+}
+
+TEST_F(InflightBudgetTest, TimesOfPausesAddUp) {
+  for (int i = 0; i < 3; ++i) {
+    const auto lease = budget_->TryReserve(90);
+    clock_.Advance(absl::Seconds(1));
+  }
+  clock_.Advance(absl::Seconds(8));
+  EXPECT_EQ(budget_->pauses().count, 3u);
+  EXPECT_EQ(budget_->pauses().time, absl::Seconds(3));
+}
 
 TEST_F(InflightBudgetTest, ReservesUpToTheLimit) {
   const auto first = budget_->TryReserve(60);

@@ -1,0 +1,234 @@
+// What the metrics show of a connector that is in trouble. That they are there
+// at all tests/integration/admin_test.cc shows.
+#include "server/admin/connector_metrics.h"
+
+#include "core/contract/sink_error.h"
+#include "core/sinks/dead_letter_file/dead_letter_file.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/fence_store.h"
+#include "tests/core/connector/harness.h"
+#include "tests/support/fake_filesystem.h"
+#include "tests/support/status_matchers.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::server {
+namespace {
+
+using core::Answer;
+using core::FakeDatabase;
+using core::Step;
+
+// One connector with one shard, by itself in a dispatcher over fakes.
+class ConnectorMetricsTest : public testing::Test {
+ protected:
+  ConnectorMetricsTest() : harness_({}, {.tells_rows_apart = true}) {
+    harness_.registry.RegisterDeadLetter("file", core::MakeDeadLetterFile);
+    core::ConnectorSpec& spec = harness_.request.spec;
+    spec.shards = 1;
+    spec.delivery.retry.jitter = 0;
+    auto dispatcher = Dispatcher::Create(
+        {.memory_max = uint64_t{4} << 30},
+        core::ConnectorRuntime{
+            .executor = harness_.executor,
+            .io = harness_.executor,
+            .environment = {.files = harness_.files(),
+                            .io = harness_.executor,
+                            .clock = harness_.executor.clock(),
+                            .paths = paths_},
+            .registry = harness_.registry,
+            .random_seed = 0},
+        MakeFileFenceStore(harness_.files(), "/state"), nullptr);
+    EXPECT_OK(dispatcher.status());
+    dispatcher_ = *std::move(dispatcher);
+  }
+
+  core::ConnectorSpec& spec() { return harness_.request.spec; }
+  core::CommandHeader Header() {
+    core::CommandHeader header;
+    header.fence = harness_.request.fence;
+    header.ref = {.connector = "connector", .instance = instance_};
+    return header;
+  }
+  void Open() {
+    harness_.request.fence.controller_id = "c";
+    harness_.request.fence.epoch = 1;
+    harness_.request.fence.nonce = "nonce-of-a-test";
+    harness_.request.writer = {.epoch = 1, .open_number = 1};
+    Answer<core::OpenReply> opened;
+    dispatcher_->Open(harness_.request, opened.Callback());
+    harness_.RunUntilIdle();
+    ASSERT_OK(opened.status());
+    instance_ = opened->instance;
+    Answer<core::Nothing> extended;
+    dispatcher_->Extend(Header(), extended.Callback());
+    harness_.RunUntilIdle();
+    ASSERT_OK(extended.status());
+  }
+  // Makes a step of `records` and releases it.
+  void RunStep(Step step, const std::vector<std::string>& records) {
+    harness_.source.Append(0, records);
+    core::QueueRequest request;
+    request.step = step;
+    request.previous_steps = step;
+    Answer<core::QueueReply> queued;
+    dispatcher_->Queue(Header(), request, queued.Callback());
+    harness_.RunUntilIdle();
+    ASSERT_OK(queued.status());
+    ASSERT_NE(queued->result, nullptr);
+    core::CommandHeader header = Header();
+    header.released_steps = step + 1;
+    Answer<core::Nothing> released;
+    dispatcher_->Release(std::move(header), released.Callback());
+    harness_.RunUntilIdle();
+    ASSERT_OK(released.status());
+  }
+
+  std::string Metrics() {
+    const absl::Time now = harness_.executor.clock().Now();
+    return RenderMetrics(*dispatcher_, now, now, 0, "test");
+  }
+  // nullopt: there is no such series.
+  static std::optional<double> ValueIn(const std::string& metrics,
+                                       const std::string& series) {
+    const size_t at = metrics.find("\n" + series + " ");
+    if (at == std::string::npos) return std::nullopt;
+    return std::stod(metrics.substr(at + series.size() + 2));
+  }
+  std::optional<double> Value(const std::string& name) {
+    return ValueIn(Metrics(), name + "{connector=\"connector\"}");
+  }
+  std::optional<double> ShardValue(const std::string& name) {
+    return ValueIn(Metrics(), name + "{connector=\"connector\",shard=\"0\"}");
+  }
+
+  core::Harness harness_;
+  const core::PathPolicy paths_{std::vector<std::string>()};
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::string instance_;
+};
+
+TEST_F(ConnectorMetricsTest, RetriesAreCounted) {
+  spec().delivery.retry.initial = absl::Milliseconds(100);
+  spec().delivery.retry.max = absl::Milliseconds(100);
+  Open();
+  harness_.Unreachable();
+  RunStep(0, {"a"});
+  harness_.Advance(absl::Milliseconds(200));
+  EXPECT_EQ(ShardValue("penstock_shard_retries_total"), 3);
+  EXPECT_EQ(ShardValue("penstock_shard_writes_in_flight"), 1);
+  EXPECT_EQ(ShardValue("penstock_shard_rows_written_total"), 0);
+  harness_.Reachable();
+  harness_.Advance(absl::Milliseconds(100));
+  EXPECT_EQ(ShardValue("penstock_shard_retries_total"), 3);
+  EXPECT_EQ(ShardValue("penstock_shard_writes_in_flight"), 0);
+  EXPECT_EQ(ShardValue("penstock_shard_rows_written_total"), 1);
+}
+
+TEST_F(ConnectorMetricsTest, AnOpenBreakerIsShown) {
+  spec().delivery.retry.initial = absl::Milliseconds(1);
+  spec().delivery.retry.max = absl::Milliseconds(1);
+  spec().delivery.breaker = {.consecutive_failures_max = 2,
+                             .probe_interval = absl::Seconds(5)};
+  Open();
+  EXPECT_EQ(Value("penstock_sink_breaker_state"), 0);
+  harness_.Unreachable();
+  RunStep(0, {"a"});
+  harness_.Advance(absl::Milliseconds(2));
+  EXPECT_EQ(Value("penstock_sink_breaker_state"), 1);
+  EXPECT_EQ(Value("penstock_sink_breaker_opens_total"), 1);
+  // A probe, which fails.
+  harness_.Advance(absl::Seconds(5));
+  EXPECT_EQ(Value("penstock_sink_breaker_state"), 1);
+  EXPECT_EQ(Value("penstock_sink_breaker_opens_total"), 2);
+  harness_.Reachable();
+  harness_.Advance(absl::Seconds(5));
+  EXPECT_EQ(Value("penstock_sink_breaker_state"), 0);
+  EXPECT_EQ(Value("penstock_sink_breaker_opens_total"), 2);
+}
+
+TEST_F(ConnectorMetricsTest, AWriteThatDoesNotReturnIsOverdue) {
+  spec().delivery.write_deadline = absl::Seconds(7);
+  Open();
+  bool looked = false;
+  // It hangs while the rest of the world goes on.
+  harness_.database.SetHook([&](const FakeDatabase::Call& call)
+                                -> std::optional<FakeDatabase::Fault> {
+    if (call.operation != FakeDatabase::Operation::kBatchEnd || looked) {
+      return std::nullopt;
+    }
+    looked = true;
+    harness_.Advance(absl::Seconds(7));
+    const std::string metrics = Metrics();
+    EXPECT_EQ(ShardValue("penstock_shard_writes_overdue"), 1);
+    EXPECT_EQ(ShardValue("penstock_shard_write_deadlines_total"), 1);
+    EXPECT_EQ(ValueIn(metrics,
+                      "penstock_connector_state{connector=\"connector\","
+                      "state=\"RUNNING\",condition=\"degraded\"}"),
+              1)
+        << metrics;
+    return std::nullopt;
+  });
+  RunStep(0, {"a"});
+  EXPECT_TRUE(looked);
+  EXPECT_EQ(ShardValue("penstock_shard_writes_overdue"), 0);
+  EXPECT_EQ(ShardValue("penstock_shard_write_deadlines_total"), 1);
+}
+
+TEST_F(ConnectorMetricsTest, RefusedRowsAndTheirLettersAreCountedByShard) {
+  auto letters = std::make_shared<core::DeadLetterFileConfig>();
+  letters->path = "/dead";
+  spec().dead_letter = letters;
+  spec().on_refused_row = core::BadRecordPolicy::kSkip;
+  harness_.database.SetJudge([](const std::vector<std::string>& /*present*/,
+                                const std::vector<std::string>& added) {
+    for (const std::string& row : added) {
+      if (absl::StartsWith(row, "bad")) return core::MakeRowRefused("no");
+    }
+    return absl::OkStatus();
+  });
+  Open();
+  RunStep(0, {"a", "bad", "unencodable", "b"});
+  EXPECT_EQ(ShardValue("penstock_shard_rows_written_total"), 2);
+  EXPECT_EQ(ShardValue("penstock_shard_refused_rows_total"), 1);
+  EXPECT_EQ(ShardValue("penstock_shard_dead_letters_total"), 2);
+  EXPECT_EQ(Value("penstock_sink_refused_records_total"), 1);
+  EXPECT_EQ(Value("penstock_sink_skipped_records_total"), 1);
+  EXPECT_EQ(Value("penstock_sink_dead_letters_total"), 2);
+}
+
+TEST_F(ConnectorMetricsTest, TheTimeThatTheSourceIsHeldBackIsCounted) {
+  spec().limits.inflight_bytes_max = 1'000;
+  spec().limits.inflight_high = 0.5;
+  spec().limits.inflight_low = 0.4;
+  spec().limits.chunk_bytes = 100;
+  spec().delivery.retry.initial = absl::Seconds(1);
+  spec().delivery.retry.max = absl::Seconds(1);
+  Open();
+  harness_.Unreachable();
+  for (Step step = 0; step < 3; ++step) {
+    RunStep(step, {std::string(190, 'x')});
+  }
+  harness_.Advance(absl::Milliseconds(2'500));
+  EXPECT_EQ(Value("penstock_inflight_pauses_total"), 1);
+  EXPECT_EQ(Value("penstock_inflight_paused_seconds_total"), 2.5);
+  harness_.Reachable();
+  harness_.Advance(absl::Seconds(60));
+  EXPECT_EQ(Value("penstock_inflight_pauses_total"), 1);
+  EXPECT_EQ(Value("penstock_inflight_paused_seconds_total"), 3);
+}
+
+}  // namespace
+}  // namespace penstock::server
