@@ -71,7 +71,7 @@ struct ConnectorStatus {
   uint64_t records_discarded = 0;
   // Of `records_out`: left out because the target refused them.
   uint64_t records_refused = 0;
-  // Of `records_refused` and `records_skipped`: kept.
+  // Of `records_refused`, `records_skipped` and `parse_errors`: kept.
   uint64_t dead_letters = 0;
   uint64_t parse_errors = 0;
   uint64_t already_held_steps = 0;

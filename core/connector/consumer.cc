@@ -137,7 +137,7 @@ uint64_t Consumer::Estimate(const RecordBatch& batch) const {
   const BufferSize size = batch.size();
   return std::max<uint64_t>(
       1, options_.estimator->EstimateBytes(size.records, size.bytes) +
-             size.records * options_.row_table_bytes);
+             size.records * options_.row_table_bytes + batch.BadRecordBytes());
 }
 
 uint64_t Consumer::MaxBatchSize() const {
@@ -194,7 +194,7 @@ bool Consumer::Admit(const RecordBatch& next) {
     MutexLock lock(mu_);
     // Flush reports one that nobody asked for.
     if (abandoned_ || command_ != Command::kQueue) return true;
-    if (flushed_.records > 0 &&
+    if (flushing_.reservation.bytes() > 0 &&
         (flushed_.bytes + size.bytes > caps_.payload_bytes_max ||
          flushing_.reservation.bytes() + estimate > caps_.reserved_bytes_max)) {
       flushing_.stopped_by_size = true;
@@ -219,6 +219,9 @@ void Consumer::Flush(RecordBatch batch) {
         command_ == Command::kQueue || command_ == Command::kReplay;
     if (!abandoned_ && is_asked) {
       flushed_ += size;
+      for (BadRecord& bad : batch.TakeBadRecords()) {
+        flushing_.bad_records.push_back(std::move(bad));
+      }
       if (!batch.IsEmpty()) flushing_.batches.push_back(std::move(batch));
       return;
     }
@@ -264,10 +267,12 @@ void Consumer::Answer(Command command, FlushedStep step) {
           flushed_.records, " (", flushed_.bytes, ")")));
     }
     old = std::exchange(flushing_, FlushedStep{});
-    if (step.amount.IsEmpty() && old.stopped_by_budget && old.requested) {
+    // What asked for a step may be what was not admitted.
+    if (old.requested && (old.stopped_by_budget || old.stopped_by_size)) {
       step_requested_ = true;
     }
     step.batches = std::move(old.batches);
+    step.bad_records = std::move(old.bad_records);
     step.reservation = std::move(old.reservation);
     step.stopped_by_budget = old.stopped_by_budget;
     step.stopped_by_size = old.stopped_by_size;

@@ -38,6 +38,9 @@ namespace penstock::core {
 struct FlushedStep {
   // In arrival order.
   std::vector<RecordBatch> batches;
+  // That stood among the records of the step, in arrival order; only if they
+  // are kept. The reservation is for them, too.
+  std::vector<BadRecord> bad_records;
   // As the reader reported it; equal to the sum of the batches.
   BufferSize amount;
   std::optional<Resume> resume;
@@ -111,10 +114,11 @@ struct InputTotals {
 //            (Begin…, Abandon) and takes what came. Holds one lock, calls
 //            nothing under it.
 // Lifecycle: as its reader; after Abandon it only counts.
-// Bound:     one step's batches, which Admit bounds; `kSamplesMax` errors,
-//            parse errors and events of transactions each. An InputQueue says
-//            two of the last in a flush, and the driver hears of one flush
-//            before it asks for the next: more is a bug of the source.
+// Bound:     one step's batches and bad records, which Admit bounds;
+//            `kSamplesMax` errors, parse errors and events of transactions
+//            each. An InputQueue says two of the last in a flush, and the
+//            driver hears of one flush before it asks for the next: more is a
+//            bug of the source.
 class Consumer final : public InputConsumer {
  public:
   struct Options {
@@ -124,6 +128,8 @@ class Consumer final : public InputConsumer {
     std::unique_ptr<const RowEncoder> estimator;
     // What a chunk holds of each row beside the row.
     uint64_t row_table_bytes = 0;
+    // Whether bad records go to dead letters.
+    bool keeps_bad_records = false;
     // Shared by: the connector and all leases.
     std::shared_ptr<InflightBudget> budget;
     // Shared by: the driver and all that wake it.
@@ -173,6 +179,7 @@ class Consumer final : public InputConsumer {
   uint64_t MaxQueuedBytes() const override;
   std::optional<FtModel> PipelineFaultTolerance() const override;
   void ParseErrors(std::vector<ParseError> errors) override;
+  bool KeepsBadRecords() const override { return options_.keeps_bad_records; }
   void Buffered(BufferSize amount) override;
   bool Admit(const RecordBatch& next) override;
   void Flush(RecordBatch batch) override;

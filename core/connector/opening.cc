@@ -159,6 +159,9 @@ absl::Status OpenSource(const OpeningContext& context,
   if (opened.sink->target->TellsRowsApart()) {
     options.row_table_bytes = sizeof(RowPosition);
   }
+  const ConnectorSpec& spec = context.request.spec;
+  options.keeps_bad_records = spec.dead_letter != nullptr &&
+                              spec.on_parse_error == BadRecordPolicy::kSkip;
   options.budget = opened.budget;
   options.waker = context.waker;
   options.completed = context.completed;

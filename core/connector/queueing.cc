@@ -232,6 +232,7 @@ absl::StatusOr<Work> QueueRunner::AdvanceReading() {
 
 bool QueueRunner::MakesStep(const FlushedStep& flushed) const {
   if (!flushed.amount.IsEmpty() || flushed.end_of_input) return true;
+  if (!flushed.bad_records.empty()) return true;
   // Empty steps are made only to carry something. A position that moved without
   // records comes with a request for a step.
   if (request_.checkpoint_requested) return true;
@@ -295,9 +296,11 @@ absl::Status QueueRunner::StartPushing(FlushedStep flushed) {
     return replayable;
   }
   result_ = MakeResult(flushed);
-  if (state_.is_exactly_once()) SortCanonically(flushed.batches);
-  runner_.Begin(*state_.outlet, request_.step, std::move(flushed.batches),
-                std::move(flushed.reservation));
+  if (state_.is_exactly_once()) {
+    SortCanonically(flushed.batches);
+    SortCanonically(flushed.bad_records);
+  }
+  runner_.Begin(*state_.outlet, request_.step, std::move(flushed));
   stage_ = Stage::kPushing;
   return absl::OkStatus();
 }

@@ -177,12 +177,14 @@ void ReplayRunner::StartPushing(FlushedStep flushed) {
   for (const RecordBatch& batch : flushed.batches) {
     bytes += state_.consumer->Estimate(batch);
   }
-  BudgetLease reservation;
-  if (bytes > 0) reservation = state_.outlet->budget().ForceReserve(bytes);
+  for (const BadRecord& bad : flushed.bad_records) bytes += bad.MemoryBytes();
+  if (bytes > 0) {
+    flushed.reservation = state_.outlet->budget().ForceReserve(bytes);
+  }
   SortCanonically(flushed.batches);
+  SortCanonically(flushed.bad_records);
   request_.result.amount = flushed.amount;
-  runner_.Begin(*state_.outlet, running_step(), std::move(flushed.batches),
-                std::move(reservation));
+  runner_.Begin(*state_.outlet, running_step(), std::move(flushed));
   stage_ = Stage::kPushing;
 }
 

@@ -19,15 +19,25 @@ void SortCanonically(std::vector<RecordBatch>& batches) {
   std::stable_sort(batches.begin(), batches.end(), before);
 }
 
-void StepRunner::Begin(Outlet& outlet, Step step,
-                       std::vector<RecordBatch> batches,
-                       BudgetLease reservation) {
+void SortCanonically(std::vector<BadRecord>& bad_records) {
+  std::stable_sort(bad_records.begin(), bad_records.end(),
+                   [](const BadRecord& a, const BadRecord& b) {
+                     if (a.partition != b.partition) {
+                       return a.partition < b.partition;
+                     }
+                     return a.offset < b.offset;
+                   });
+}
+
+void StepRunner::Begin(Outlet& outlet, Step step, FlushedStep flushed) {
   CHECK(!is_running());
   outlet_ = &outlet;
-  batches_ = std::move(batches);
+  batches_ = std::move(flushed.batches);
+  bad_records_ = std::move(flushed.bad_records);
   next_ = 0;
   skipped_before_ = outlet.handoff()->counters().records_skipped;
-  outlet.handoff()->BeginStep(outlet.Register(step), std::move(reservation));
+  outlet.handoff()->BeginStep(outlet.Register(step),
+                              std::move(flushed.reservation));
 }
 
 StepRunner::Progress StepRunner::Push(const Lanes& lanes) {
@@ -47,6 +57,7 @@ StepRunner::Ended StepRunner::End() {
   CHECK_EQ(next_, batches_.size());
   Handoff& handoff = *outlet_->handoff();
   Ended ended;
+  handoff.AddBadRecords(std::exchange(bad_records_, {}));
   ended.flow = handoff.EndStep();
   ended.records_skipped = handoff.counters().records_skipped - skipped_before_;
   batches_.clear();
@@ -60,6 +71,7 @@ uint64_t StepRunner::Abandon() {
     left += batches_[next_].size().records;
   }
   batches_.clear();
+  bad_records_.clear();
   outlet_ = nullptr;
   return left;
 }

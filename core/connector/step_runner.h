@@ -16,9 +16,11 @@
 
 namespace penstock::core {
 
-// Design §3's canonical order: by partition, then by source offset; buffers of
-// one partition at one offset keep their arrival order.
+// Both orders are Design §3's canonical one. Of batches: by partition, then by
+// source offset; buffers of one partition at one offset keep their arrival
+// order.
 void SortCanonically(std::vector<RecordBatch>& batches);
+void SortCanonically(std::vector<BadRecord>& bad_records);
 
 // A resumable cursor: it hands over one buffer at a time and returns whenever
 // somebody else may want a turn.
@@ -38,8 +40,7 @@ class StepRunner {
   };
 
   // Requires: nothing is running; `outlet` outlives the step.
-  void Begin(Outlet& outlet, Step step, std::vector<RecordBatch> batches,
-             BudgetLease reservation);
+  void Begin(Outlet& outlet, Step step, FlushedStep flushed);
   bool is_running() const { return outlet_ != nullptr; }
   Progress Push(const Lanes& lanes);
 
@@ -58,6 +59,7 @@ class StepRunner {
  private:
   Outlet* outlet_ = nullptr;
   std::vector<RecordBatch> batches_;
+  std::vector<BadRecord> bad_records_;
   size_t next_ = 0;
   uint64_t skipped_before_ = 0;
 };

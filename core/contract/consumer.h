@@ -50,6 +50,9 @@ class InputConsumer {
 
   // Seed: `parse_errors`.
   virtual void ParseErrors(std::vector<ParseError> errors) = 0;
+  // Ours: whether buffers are to carry the bad records that stood among theirs,
+  // in Replay too, for the dead letters. Constant.
+  virtual bool KeepsBadRecords() const { return false; }
   // Seed: `buffered`: `amount` more is staged. Called after, or atomically
   // with, the staging. Also during Replay.
   virtual void Buffered(BufferSize amount) = 0;

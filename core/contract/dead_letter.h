@@ -30,14 +30,15 @@ struct RefusedRowLimits {
 struct DeadLetter {
   Step step = 0;
   // The row's number within step and shard, from 0; exactly-once only, and none
-  // of a record that could not be encoded, which never was a row.
+  // of a record that could not be parsed or encoded, which never was a row.
   std::optional<uint64_t> number;
   // Where its record came from.
   uint32_t partition = 0;
   int64_t offset = 0;
   // Why: what the target said.
   absl::Status error;
-  // As it was encoded for the target; or the record that could not be.
+  // As it was encoded for the target; or the record that could not be; or the
+  // first bytes of what could not be parsed.
   absl::string_view row;
 };
 
@@ -51,8 +52,8 @@ struct DeadLetterOpen {
 };
 
 // What names a row for ever: "<incarnation>/<connector>/<step>/<shard>/<row>"
-// in exactly-once. Below it steps are not kept, and what could not be encoded
-// has no number: named by where it came from:
+// in exactly-once. Below it steps are not kept, and what could not be parsed or
+// encoded has no number: named by where it came from:
 // "<incarnation>/<connector>/p<partition>/o<offset>".
 std::string DeadLetterId(const DeadLetterOpen& open, const DeadLetter& letter);
 

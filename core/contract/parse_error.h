@@ -1,9 +1,12 @@
 // A bad record: data about data, never a Status.
 #pragma once
 
+#include "core/record/record_batch.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace penstock::core {
 
@@ -29,5 +32,9 @@ struct ParseError {
   // What to do about it, if there is something.
   std::string suggestion;
 };
+
+// What is kept of `errors`, which a source met in `partition`.
+std::vector<BadRecord> ToBadRecords(uint32_t partition,
+                                    const std::vector<ParseError>& errors);
 
 }  // namespace penstock::core

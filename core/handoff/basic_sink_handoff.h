@@ -92,30 +92,9 @@ class SinkHandoff final : public Handoff {
     }
   }
 
-  Flow EndStep() override {
-    CHECK(in_step_);
-    if (exactly_once_) {
-      // All chunks first: if one cannot be finished, no shard has a StepEnd.
-      for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) Seal(i);
-      for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) {
-        StepEnd end{.step = step_, .acks = {}};
-        end.acks.Push(handle_.Share());
-        Forward(i, std::move(end));
-      }
-    } else {
-      // The rows stay; their lease is to outlive the reservation.
-      for (Shard& shard : shards_) {
-        const ShardBuffer<Encoder>& buffer = shard.buffer;
-        shard.lease = TakeLease(shard, buffer.bytes() + buffer.beside_bytes());
-      }
-    }
-    for (Shard& shard : shards_) shard.buffer.ReturnUnused();
-    in_step_ = false;
-    reservation_ = BudgetLease();
-    if (!fatal_.ok()) return Flow::kFatal;
-    std::move(handle_).Resolve();
-    return sender_.parked_total() > 0 ? Flow::kBlocked : Flow::kContinue;
-  }
+  void AddBadRecords(std::vector<BadRecord> bad_records) override;
+
+  Flow EndStep() override;
 
   Flow Relieve() override {
     const SendResult result = sender_.Relieve();
@@ -201,46 +180,13 @@ class SinkHandoff final : public Handoff {
   }
 
   void Refuse(ShardIndex shard, const Record& record,
-              const absl::Status& status) {
-    // A broken encoder overrides the policy: skipping would lose everything.
-    if (status.code() != absl::StatusCode::kInternal &&
-        config_.encode_policy == EncodePolicy::kSkip) {
-      ++counters_.records_skipped;
-      LOG_EVERY(WARNING, skip_log_)
-              .With("shard", shard)
-              .With("partition", record.meta.partition)
-              .With("offset", record.meta.offset)
-          << "skipped a record that cannot be encoded: " << status.message();
-      if (!config_.keep_refused) return;
-      ShardBuffer<Encoder>& buffer = shards_[shard].buffer;
-      if (!buffer.HasAckOf(step_)) NoteFirstOfStep(buffer);
-      buffer.AddRefused(record, status);
-      if (buffer.beside_bytes() >= config_.target_bytes) Seal(shard);
-      return;
-    }
-    ++counters_.records_discarded;
-    Poison(CannotEncode(status, record.meta, shard));
+              const absl::Status& status);
+
+  void SealAll() {
+    for (ShardIndex i = 0; fatal_.ok() && i < shards_.size(); ++i) Seal(i);
   }
 
-  void Seal(ShardIndex index) {
-    Shard& shard = shards_[index];
-    if (shard.buffer.IsEmpty()) return;
-    const size_t beside_bytes = shard.buffer.beside_bytes();
-    ShardItem item;
-    EncodedChunk& chunk = item.emplace<EncodedChunk>();
-    const absl::Status sealed = shard.buffer.Seal(chunk);
-    if (!sealed.ok()) {
-      Poison(WithContext(
-          sealed, absl::StrCat("while finishing a chunk of shard ", index)));
-      return;
-    }
-    chunk.lease = TakeLease(shard, chunk.frame.size() + beside_bytes);
-    chunk.index = exactly_once_ ? shard.chunks_of_step++ : 0;
-    if (!exactly_once_) shard.buffer.LearnSize();
-    counters_.bytes_out += chunk.frame.size();
-    ++counters_.chunks_sealed;
-    Forward(index, std::move(item));
-  }
+  void Seal(ShardIndex index);
 
   // The shard's lease, made up to `bytes` out of the step's reservation.
   BudgetLease TakeLease(Shard& shard, uint64_t bytes) {
@@ -296,3 +242,5 @@ class SinkHandoff final : public Handoff {
 };
 
 }  // namespace penstock::core
+
+#include "core/handoff/basic_sink_handoff_inl.h"

@@ -155,7 +155,6 @@ void Breaker::Dropped(const Permit& permit) {
 }
 
 void Breaker::Note(bool failed) {
-  if (!options_.failure_ratio.has_value()) return;
   if (window_.size() < options_.window_writes) {
     window_.push_back(failed);
   } else {

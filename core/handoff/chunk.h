@@ -26,12 +26,13 @@ struct RowPosition {
 };
 static_assert(sizeof(RowPosition) == 16);
 
-// A record that the encoder refused, on its way to the dead letters.
+// A record that the encoder refused, or the parser, on its way to the dead
+// letters.
 struct RefusedRecord {
   uint32_t partition = 0;
   int64_t offset = 0;
   absl::Status error;
-  // Its raw bytes.
+  // Its raw bytes; of one that could not be parsed, the first of them.
   std::string value;
 };
 

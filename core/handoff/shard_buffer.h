@@ -10,6 +10,7 @@
 #include "core/handoff/chunk.h"
 #include "core/handoff/frame_pool.h"
 #include "core/record/record.h"
+#include "core/record/record_batch.h"
 
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
@@ -105,6 +106,18 @@ class ShardBuffer {
                           .value = std::string(record.value.value_or(""))};
     refused_bytes_ += refused.value.size();
     refused_.push_back(std::move(refused));
+  }
+
+  // The same of one that a parser refused.
+  void AddBad(BadRecord bad) {
+    refused_bytes_ += bad.MemoryBytes();
+    refused_.push_back(
+        {.partition = bad.partition,
+         .offset = bad.offset,
+         .error = MakeError(Reason::MALFORMED_FRAME,
+                            absl::StrCat(bad.tag, ": ", bad.description),
+                            {{"tag", bad.tag}}),
+         .value = std::move(bad.text)});
   }
 
   // Keeps one handle per step, whatever number of its rows came. Steps come

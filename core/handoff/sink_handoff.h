@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace penstock::core {
 
@@ -37,8 +38,9 @@ struct ChunkConfig {
   // Chunks carry a row table (`EncodedChunk::row_positions`); reservations
   // then count its 16 bytes a row, too.
   bool row_positions = false;
-  // Records that are skipped travel with the chunks (`EncodedChunk::refused`),
-  // for the dead letters; within the reservation, for they were estimated.
+  // Records that are skipped, or bad, travel with the chunks
+  // (`EncodedChunk::refused`), for the dead letters; within the reservation,
+  // for they were estimated.
   bool keep_refused = false;
 };
 
@@ -85,6 +87,12 @@ class Handoff {
   // Encodes all records of the batch. Never blocks, never rejects; what finds
   // no room is parked. Requires: a step is open.
   virtual void PushBatch(const RecordBatch& batch) = 0;
+  // Keeps bad records of the step for the dead letters: they belong to the
+  // shard `partition` modulo shards, whatever the router, for they have no key.
+  // In exactly-once the step's rows are sealed first, so that no chunk of rows
+  // depends on them. Requires: a step is open, and all its batches were pushed;
+  // ChunkConfig::keep_refused, or there are none.
+  virtual void AddBadRecords(std::vector<BadRecord> bad_records) = 0;
   // Exactly-once: seals every shard, then queues or parks a StepEnd for each,
   // also for shards without rows; below it, only resolves the handle once the
   // step's records are encoded. What is left of the reservation returns.

@@ -62,8 +62,8 @@ class InputQueue {
 
   // Seed: `push_entry`. Reports `errors`, then appends `entry` and reports its
   // size as buffered, both under the lock, so that whoever hears of the
-  // records finds them. An entry without records asks for a step instead:
-  // otherwise its aux could wait for ever. Blocks: never.
+  // records finds them. An entry without records, perhaps with bad ones, asks
+  // for a step instead: otherwise its aux could wait for ever. Blocks: never.
   void PushEntry(Entry entry, std::vector<ParseError> errors)
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -94,7 +94,7 @@ class InputQueue {
   //   - a transaction was committed;
   //   - the consumer does not Admit the next buffer;
   //   - the queue is empty.
-  // Entries without a buffer count for nothing and are taken also when the
+  // Entries without records count for nothing and are taken also when the
   // batch is full.
   FlushResult<Aux> FlushWithAuxUntil(
       absl::FunctionRef<bool(const Aux&)> stop_at) ABSL_LOCKS_EXCLUDED(mu_);

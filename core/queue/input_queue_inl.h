@@ -107,7 +107,7 @@ auto InputQueue<Aux, Buffer>::FlushEntries(
     if (front == nullptr) break;
     const bool had_buffer = front->buffer.has_value();
     if (had_buffer) {
-      if (is_batch_full) break;
+      if (is_batch_full && front->buffer->size().records > 0) break;
       if (!consumer_.Admit(*front->buffer)) {
         taken.blocked = true;
         break;

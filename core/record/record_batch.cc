@@ -42,12 +42,37 @@ RecordBatch::RecordBatch(std::shared_ptr<const RecordStorage> storage,
                          size_t begin, size_t end, BufferSize size)
     : storage_(std::move(storage)), begin_(begin), end_(end), size_(size) {}
 
+uint64_t BadRecord::MemoryBytes() const {
+  // The status that becomes of it, with its payload, is of this order.
+  constexpr uint64_t kStatusBytes = 512;
+  return sizeof(BadRecord) + kStatusBytes + tag.size() + description.size() +
+         text.size();
+}
+
 uint64_t RecordBatch::MemoryBytes() const {
-  return storage_ == nullptr ? 0 : storage_->MemoryBytes();
+  return (storage_ == nullptr ? 0 : storage_->MemoryBytes()) + BadRecordBytes();
+}
+
+void RecordBatch::AddBadRecords(std::vector<BadRecord> bad) {
+  CHECK(bad_ == nullptr);
+  if (bad.empty()) return;
+  bad_ = std::make_unique<std::vector<BadRecord>>(std::move(bad));
+}
+
+std::vector<BadRecord> RecordBatch::TakeBadRecords() {
+  if (bad_ == nullptr) return {};
+  return std::move(*std::exchange(bad_, nullptr));
+}
+
+uint64_t RecordBatch::BadRecordBytes() const {
+  uint64_t bytes = 0;
+  if (bad_ == nullptr) return bytes;
+  for (const BadRecord& bad : *bad_) bytes += bad.MemoryBytes();
+  return bytes;
 }
 
 int64_t RecordBatch::first_offset() const {
-  CHECK(!IsEmpty());
+  CHECK_GT(record_count(), 0u);
   return storage_->entries[begin_].offset;
 }
 
@@ -70,6 +95,7 @@ RecordBatch RecordBatch::TakeSome(uint64_t records) {
 
 RecordBatch RecordBatch::TakeAll() {
   RecordBatch result(storage_, begin_, end_, size_);
+  result.bad_ = std::move(bad_);
   begin_ = end_;
   size_ = {};
   return result;

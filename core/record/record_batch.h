@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace penstock::core {
@@ -61,6 +62,23 @@ struct RecordStorage {
   uint64_t MemoryBytes() const;
 };
 
+// One that a parser could not make a record of, for the dead letters. It is in
+// no count of records and in no hash.
+struct BadRecord {
+  uint32_t partition = 0;
+  // Source offset of its first byte.
+  int64_t offset = 0;
+  // Why: a short tag, and what was wrong in words.
+  std::string tag;
+  std::string description;
+  // Its first bytes, as many as a ParseError keeps.
+  std::string text;
+
+  // About what a letter of it takes on its way, from here to its output.
+  uint64_t MemoryBytes() const;
+  friend bool operator==(const BadRecord&, const BadRecord&) = default;
+};
+
 // Seed type: `InputBuffer` (its `len`, `hash`, `take_some`, `take_all`; `flush`
 // is InputConsumer::Flush). A range of records over shared, constant storage:
 // splitting copies nothing.
@@ -76,18 +94,29 @@ class RecordBatch {
 
   // Records left and their payload bytes (value plus key). O(1).
   BufferSize size() const { return size_; }
-  bool IsEmpty() const { return begin_ == end_; }
+  // Whether there is nothing in it, bad records neither.
+  bool IsEmpty() const { return begin_ == end_ && bad_ == nullptr; }
   size_t record_count() const { return end_ - begin_; }
   // Requires: not a default-constructed batch.
   uint32_t partition() const { return storage_->partition; }
   // Bytes that this batch keeps alive. Slices of one storage each report the
   // whole: whoever sums must count a storage once (`storage_id`).
   uint64_t MemoryBytes() const;
-  const void* storage_id() const { return storage_.get(); }
+  const void* storage_id() const {
+    if (storage_ != nullptr) return storage_.get();
+    return bad_.get();
+  }
+
+  // Makes it carry `bad`, which a part that is taken leaves behind unless it is
+  // all. Requires: it carries none.
+  void AddBadRecords(std::vector<BadRecord> bad);
+  std::vector<BadRecord> TakeBadRecords();
+  // Of those that it carries, together.
+  uint64_t BadRecordBytes() const;
 
   // Requires: index < record_count(). Lifetime: this storage's.
   Record At(size_t index) const;
-  // Source offset of the first record. Requires: not empty.
+  // Source offset of the first record. Requires: there is one.
   int64_t first_offset() const;
 
   // Removes the first `records` records (all, if there are fewer) and returns
@@ -107,6 +136,8 @@ class RecordBatch {
   size_t begin_ = 0;
   size_t end_ = 0;
   BufferSize size_;
+  // Null: none.
+  std::unique_ptr<std::vector<BadRecord>> bad_;
 };
 
 // Inline: whoever looks at some of a record pays for that only.

@@ -83,7 +83,7 @@ const Field kFields[] = {
      MetricType::Counter,
      [](const ConnectorStatus& s) { return Number(s.records_refused); }},
     {"penstock_sink_dead_letters_total",
-     "Refused or skipped records that were kept as dead letters.",
+     "Bad, skipped or refused records that were kept as dead letters.",
      MetricType::Counter,
      [](const ConnectorStatus& s) { return Number(s.dead_letters); }},
     {"penstock_source_parse_errors_total", "Bad records.", MetricType::Counter,
@@ -187,7 +187,8 @@ const ShardField kShardFields[] = {
      MetricType::Counter,
      [](const ShardStatus& s) { return s.worker.rows_refused; }},
     {"penstock_shard_dead_letters_total",
-     "Refused rows and records that could not be encoded, which were kept.",
+     "Rows that were refused, and records that could not be parsed or encoded, "
+     "which were kept.",
      MetricType::Counter,
      [](const ShardStatus& s) { return s.worker.dead_letters; }},
     {"penstock_shard_bytes_written_total", "Bytes that the target confirmed.",

@@ -53,6 +53,7 @@ void Checkers::Expect(const core::ConnectorSpec& spec, uint64_t from) {
     expected_[shard].resize(positions.size());
   }
   for (uint64_t i = from; i < plan_.records.size(); ++i) {
+    if (IsMalformed(plan_.records[i])) continue;
     if (IsRefused(plan_, plan_.records[i])) continue;
     const core::ShardIndex shard = ShardOf(plan_.records[i], spec);
     positions_[shard].push_back(i);
@@ -248,12 +249,15 @@ void Checkers::CheckMonotone(const core::ConnectorStatus& status) {
   before = now;
 }
 
-void Checkers::CheckCompleted(const core::ConnectorStatus& status) {
-  auto row = journal_.lower_bound(status.completed_steps);
-  if (row == journal_.begin()) return;
+uint64_t Checkers::RecordsBelow(core::Step steps) const {
+  auto row = journal_.lower_bound(steps);
+  if (row == journal_.begin()) return 0;
   --row;
-  const uint64_t records =
-      RecordsBefore(row->second.resume.seek().value_or(""));
+  return RecordsBefore(row->second.resume.seek().value_or(""));
+}
+
+void Checkers::CheckCompleted(const core::ConnectorStatus& status) {
+  const uint64_t records = RecordsBelow(status.completed_steps);
   for (size_t shard = 0; shard < positions_.size(); ++shard) {
     const std::vector<uint64_t>& positions = positions_[shard];
     const auto lines = static_cast<size_t>(

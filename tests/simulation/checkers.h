@@ -50,6 +50,8 @@ class Checkers {
 
   // Lines of a shard that became visible.
   size_t visible(core::ShardIndex shard) const { return visible_[shard]; }
+  // Lines of the input, good and bad, in the journaled steps below `steps`.
+  uint64_t RecordsBelow(core::Step steps) const;
 
   void Violate(const std::string& what);
   const std::string& violation() const { return violation_; }

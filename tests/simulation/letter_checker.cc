@@ -13,10 +13,11 @@
 namespace penstock::simulation {
 namespace {
 
-// The row of the record `text`, as a letter holds it.
+// The row of the record `text`, or the line that is no record, as a letter
+// holds it.
 std::string DataOf(const std::string& text) {
   std::string json;
-  core::AppendJsonString(text + "\n", json);
+  core::AppendJsonString(IsMalformed(text) ? text : text + "\n", json);
   return json;
 }
 
@@ -48,6 +49,7 @@ LetterChecker::LetterChecker(const Plan& plan, Checkers& checkers)
   // Under another specification other records pass each other.
   if (plan.specs.size() > 1) return;
   for (const std::string& text : plan.records) {
+    if (IsMalformed(text)) continue;
     records_[ShardOf(text, plan.specs.front())].push_back(text);
   }
 }
@@ -71,11 +73,11 @@ LetterChecker::Letters LetterChecker::Read(const core::FakeFileSystem& disk,
   return letters;
 }
 
-void LetterChecker::CheckDurable(core::ShardIndex shard,
+void LetterChecker::CheckDurable(core::ShardIndex shard, core::Step steps,
                                  const core::FakeFileSystem& disk) const {
   const Letters letters = Read(disk, /*durable=*/true);
   // What stands before the last row that is visible.
-  std::map<std::string, size_t> passed;
+  Needed passed;
   size_t left = checkers_.visible(shard);
   for (const std::string& text : records_[shard]) {
     if (left == 0) break;
@@ -84,6 +86,10 @@ void LetterChecker::CheckDurable(core::ShardIndex shard,
     } else {
       --left;
     }
+  }
+  const uint64_t lines = shard == 0 ? checkers_.RecordsBelow(steps) : 0;
+  for (uint64_t i = 0; i < lines; ++i) {
+    if (IsMalformed(plan_.records[i])) ++passed[DataOf(plan_.records[i])];
   }
   for (const auto& [data, count] : passed) {
     const auto found = letters.find(data);
@@ -96,10 +102,10 @@ void LetterChecker::CheckDurable(core::ShardIndex shard,
 }
 
 uint64_t LetterChecker::CheckComplete(const core::FakeFileSystem& disk) const {
-  std::map<std::string, size_t> refused;
+  Needed refused;
   uint64_t total = 0;
   for (const std::string& text : plan_.records) {
-    if (!IsRefused(plan_, text)) continue;
+    if (!IsMalformed(text) && !IsRefused(plan_, text)) continue;
     ++refused[DataOf(text)];
     ++total;
   }

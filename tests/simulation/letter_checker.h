@@ -1,4 +1,5 @@
-// What must hold of rows that the target refuses, and of their letters.
+// What must hold of rows that the target refuses, of lines that cannot be
+// parsed, and of their letters.
 #pragma once
 
 #include "core/record/step.h"
@@ -19,22 +20,26 @@ namespace penstock::simulation {
 // Refuses what IsRefused says.
 core::FakeDatabase::Judge MakeJudge(const Plan& plan);
 
-// INV-11: each refused row has a letter that is durable before the row is
-// passed over in the target, and no good row has one.
+// INV-11: each refused row, and each line that is no record, has a letter that
+// is durable before it is passed over in the target, and nothing else has one.
 //
 // Threads: confined to the test's thread. `plan`, `checkers` outlive it.
 class LetterChecker {
  public:
   LetterChecker(const Plan& plan, Checkers& checkers);
 
-  // After a commit of `shard`: every refused row that stands before the last
-  // visible one has a letter that a power loss would leave.
-  void CheckDurable(core::ShardIndex shard,
+  // After a commit of `shard` up to the steps below `steps`: every refused row
+  // that stands before the last visible one, and of shard 0, whose they are,
+  // every line that is no record of those steps, has a letter that a power loss
+  // would leave.
+  void CheckDurable(core::ShardIndex shard, core::Step steps,
                     const core::FakeFileSystem& disk) const;
-  // At the end: refused rows and ids are as many. Returns: how many.
+  // At the end: what needs a letter and ids are as many. Returns: how many.
   uint64_t CheckComplete(const core::FakeFileSystem& disk) const;
 
  private:
+  // The letter's data, as JSON text, of what needs one; how often.
+  using Needed = std::map<std::string, size_t>;
   // The ids of the letters, by the row (as JSON text) that they hold.
   using Letters = std::map<std::string, std::set<std::string>>;
   static Letters Read(const core::FakeFileSystem& disk, bool durable);

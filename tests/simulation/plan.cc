@@ -118,6 +118,25 @@ core::ConnectorSpec DrawEdit(core::Random& random,
   return edited;
 }
 
+// Puts lines that are no records anywhere, equal neighbours among them.
+void AddMalformed(core::Random& random, Plan& plan) {
+  const uint64_t count = Draw(random, 1, 1 + plan.records.size() / 4);
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::string line = absl::StrCat(
+        "malformed ", random.Uniform(count / 2 + 1),
+        std::string(random.Bernoulli(0.1) ? Draw(random, 1, 900) : 0, 'x'));
+    const uint64_t at = random.Uniform(plan.records.size() + 1);
+    plan.records.insert(plan.records.begin() + static_cast<std::ptrdiff_t>(at),
+                        line);
+  }
+  auto letters = std::make_shared<core::DeadLetterFileConfig>();
+  letters->path = kDeadLetters;
+  letters->file_bytes_max = Draw(random, 1, 4096);
+  for (core::ConnectorSpec& spec : plan.specs) {
+    if (spec.dead_letter == nullptr) spec.dead_letter = letters;
+  }
+}
+
 std::string KeyOf(const core::ConnectorSpec& spec) {
   const auto& format = static_cast<const core::NdjsonConfig&>(*spec.format);
   return format.key.value_or("");
@@ -172,6 +191,10 @@ Plan DrawPlan(uint64_t seed) {
       spec.refused_rows.ratio_max = 1;
     }
   }
+  // And again. What stands in a line that is no record no hash would tell.
+  if (plan.faults.tamper == 0 && random.Bernoulli(0.5)) {
+    AddMalformed(random, plan);
+  }
   return plan;
 }
 
@@ -219,6 +242,8 @@ bool MakesSameSteps(const core::ConnectorSpec& a,
   return a.shards == b.shards && a.limits.chunk_bytes == b.limits.chunk_bytes &&
          KeyOf(a) == KeyOf(b);
 }
+
+bool IsMalformed(const std::string& text) { return text.front() != '{'; }
 
 bool IsRefused(const Plan& plan, const std::string& text) {
   constexpr uint64_t kWhole = 1'000'000;

@@ -40,7 +40,8 @@ struct FaultRates {
 // Drawn from the seed: options as well as faults.
 struct Plan {
   uint64_t seed = 0;
-  // The input file's lines, keys included.
+  // The input file's lines, keys included; some that cannot be parsed, which go
+  // to kDeadLetters.
   std::vector<std::string> records;
   // What the pipeline file may say of the connector. It begins with the first;
   // the others have other shards, keys, chunks, or only other limits.
@@ -76,6 +77,8 @@ size_t SpecIndex(const std::string& spec_bytes);
 bool MakesSameSteps(const core::ConnectorSpec& a, const core::ConnectorSpec& b);
 // Whether the target refuses the record `text` (without newline).
 bool IsRefused(const Plan& plan, const std::string& text);
+// Whether `text` is no record.
+bool IsMalformed(const std::string& text);
 // The shard that a record of DrawRecords goes to.
 core::ShardIndex ShardOf(const std::string& record,
                          const core::ConnectorSpec& spec);

@@ -516,7 +516,9 @@ void World::OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) {
 void World::OnDatabaseCommit(core::ShardIndex shard,
                              const core::FakeDatabase::Transaction& commit) {
   checkers_.OnCommit(shard, commit);
-  if (plan_.refused_share > 0) letters_.CheckDurable(shard, data_disk_);
+  if (plan_.specs.front().dead_letter != nullptr) {
+    letters_.CheckDurable(shard, commit.steps.end, data_disk_);
+  }
   // A writer that had read the step before may still bring it in.
   if (tamper_.has_value() && commit.steps.begin <= tamper_->step &&
       commit.steps.end > tamper_->step && commit.writer > tamper_->writer) {

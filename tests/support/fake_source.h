@@ -26,8 +26,9 @@ namespace penstock::core {
 
 // Partitions of records that outlive the connectors which read them, and the
 // strings by which a test pulls the reader of the moment. A record is text;
-// what stands before its first ':' is its key. Steps are ranges of each
-// partition and are read again in Replay, chunked differently.
+// what stands before its first ':' is its key; one that begins with "!" cannot
+// be parsed. Steps are ranges of each partition and are read again in Replay,
+// chunked differently.
 //
 // The reader stages buffers of `records_per_buffer` records in an InputQueue,
 // partition by partition in turn: by itself (`reads_itself`: at Extend, when

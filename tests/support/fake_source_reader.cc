@@ -218,8 +218,10 @@ bool FakeSource::Reader::ReplayRange(uint32_t partition, Range range,
   if (range.end > source_.PartitionSize(partition)) return false;
   while (range.begin < range.end) {
     const size_t end = std::min(range.end, range.begin + records);
+    std::vector<ParseError> errors;
     RecordBatch batch =
-        MakeRecords(partition, {.begin = range.begin, .end = end});
+        MakeRecords(partition, {.begin = range.begin, .end = end}, errors);
+    if (!errors.empty()) consumer_.ParseErrors(std::move(errors));
     batch.HashInto(hasher);
     total += batch.size();
     consumer_.Buffered(batch.size());
@@ -238,7 +240,8 @@ void FakeSource::Reader::Skip(const SkipCommand& command) {
   consumer_.Skipped();
 }
 
-RecordBatch FakeSource::Reader::MakeRecords(uint32_t partition, Range range) {
+RecordBatch FakeSource::Reader::MakeRecords(uint32_t partition, Range range,
+                                            std::vector<ParseError>& errors) {
   std::vector<std::string> records;
   size_t bytes = 1;
   for (size_t offset = range.begin; offset < range.end; ++offset) {
@@ -251,6 +254,14 @@ RecordBatch FakeSource::Reader::MakeRecords(uint32_t partition, Range range) {
   uint32_t place = 0;
   auto offset = static_cast<int64_t>(range.begin);
   for (const std::string& record : records) {
+    if (record.front() == '!') {
+      ParseError& error = errors.emplace_back();
+      error.tag = "no_record";
+      error.description = "it begins with !";
+      error.byte_offset = static_cast<uint64_t>(offset++);
+      error.invalid_text = record;
+      continue;
+    }
     std::memcpy(block->data() + place, record.data(), record.size());
     RecordEntry entry;
     entry.value_begin = place;
@@ -265,7 +276,11 @@ RecordBatch FakeSource::Reader::MakeRecords(uint32_t partition, Range range) {
     builder.Add(entry);
     place += static_cast<uint32_t>(record.size());
   }
-  return std::move(builder).Build();
+  RecordBatch batch = std::move(builder).Build();
+  if (consumer_.KeepsBadRecords()) {
+    batch.AddBadRecords(ToBadRecords(partition, errors));
+  }
+  return batch;
 }
 
 size_t FakeSource::Reader::Read(size_t buffers) {
@@ -301,7 +316,8 @@ size_t FakeSource::Reader::StageOne(uint32_t partition) {
                        range.begin + source_.options_.records_per_buffer);
   if (range.begin == range.end) return 0;
   Queue::Entry entry;
-  entry.buffer = MakeRecords(partition, range);
+  std::vector<ParseError> errors;
+  entry.buffer = MakeRecords(partition, range, errors);
   entry.timestamp = absl::UnixEpoch();
   entry.aux = {.partition = partition, .range = range};
   if (start_label_.has_value()) {
@@ -309,7 +325,7 @@ size_t FakeSource::Reader::StageOne(uint32_t partition) {
   }
   entry.commit_transaction = std::exchange(commit_, false);
   read_[partition] = range.end;
-  queue_.PushEntry(std::move(entry), {});
+  queue_.PushEntry(std::move(entry), std::move(errors));
   return range.end - range.begin;
 }
 

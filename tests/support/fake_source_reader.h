@@ -76,7 +76,9 @@ class FakeSource::Reader {
                    StepHasher& hasher, BufferSize& total);
   absl::StatusOr<std::vector<Range>> RangesFrom(const std::string& seek);
   void MoveTo(const std::vector<Range>& ranges);
-  RecordBatch MakeRecords(uint32_t partition, Range range);
+  // The batch carries those in `errors`, if bad records are kept.
+  RecordBatch MakeRecords(uint32_t partition, Range range,
+                          std::vector<ParseError>& errors);
   size_t ReadLocked(size_t buffers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t StageOne(uint32_t partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -98,6 +98,11 @@ uint64_t RecordingConsumer::MaxQueuedBytes() const {
   return limits_.queued_bytes_max;
 }
 
+bool RecordingConsumer::KeepsBadRecords() const {
+  MutexLock lock(mu_);
+  return limits_.keeps_bad_records;
+}
+
 void RecordingConsumer::ParseErrors(std::vector<ParseError> errors) {
   MutexLock lock(mu_);
   if (transcript_.end_of_inputs > 0 && !errors.empty()) {
@@ -133,6 +138,9 @@ void RecordingConsumer::Flush(RecordBatch batch) {
   running_.flushed += batch.size();
   running_.buffers.push_back(batch.size());
   batch.HashInto(hasher_);
+  for (BadRecord& bad : batch.TakeBadRecords()) {
+    running_.bad_records.push_back(std::move(bad));
+  }
   for (size_t i = 0; i < batch.record_count(); ++i) {
     running_.records.push_back(OwnedRecord::Of(batch.At(i)));
   }

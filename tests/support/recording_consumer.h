@@ -51,6 +51,7 @@ class RecordingConsumer final : public InputConsumer {
     uint64_t batch_records_max = UINT64_MAX;
     uint64_t batch_bytes_max = UINT64_MAX;
     uint64_t queued_bytes_max = uint64_t{32} << 20;
+    bool keeps_bad_records = false;
   };
 
   // How a step was reported.
@@ -60,6 +61,8 @@ class RecordingConsumer final : public InputConsumer {
   struct RecordedStep {
     StepKind kind = StepKind::kExtended;
     std::vector<OwnedRecord> records;
+    // That its buffers carried, if they are kept.
+    std::vector<BadRecord> bad_records;
     // As counted here, and hashed here, over what was flushed.
     BufferSize flushed;
     StepHash hash;
@@ -132,6 +135,7 @@ class RecordingConsumer final : public InputConsumer {
   std::optional<FtModel> PipelineFaultTolerance() const override {
     return level_;
   }
+  bool KeepsBadRecords() const override;
   void ParseErrors(std::vector<ParseError> errors) override;
   void Buffered(BufferSize amount) override;
   bool Admit(const RecordBatch& next) override;

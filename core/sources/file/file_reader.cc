@@ -110,7 +110,8 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   absl::Status TryReplaySome();
   // Errors: POSITION_MISMATCH unless the step begins here; CheckPosition's.
   absl::StatusOr<FilePosition> CheckStep(absl::string_view metadata);
-  // Parses a fragment and moves behind it.
+  // Parses a fragment and moves behind it. The batch carries the bad records,
+  // if they are kept.
   ParseResult Parse(const Fragment& fragment);
   // The file as it is known by now.
   FilePosition Known() ABSL_LOCKS_EXCLUDED(mu_);
@@ -382,6 +383,9 @@ absl::StatusOr<FilePosition> FileReader::Work::CheckStep(
 ParseResult FileReader::Work::Parse(const Fragment& fragment) {
   ParseResult result = parser_->Parse(fragment);
   for (ParseError& error : result.errors) error.input = base_.path;
+  if (consumer_.KeepsBadRecords()) {
+    result.batch.AddBadRecords(ToBadRecords(fragment.partition, result.errors));
+  }
   staged_.offset = fragments_.position();
   staged_.records += result.records;
   staged_.lines += result.lines;

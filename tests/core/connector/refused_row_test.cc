@@ -1,4 +1,5 @@
-// Rows that the target refuses: what a connector makes of them (INV-8, 11).
+// Rows that the target refuses, records that cannot be parsed or encoded: what
+// a connector makes of them (INV-8, 11).
 #include "core/contract/sink_error.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "tests/core/connector/harness.h"
@@ -47,6 +48,12 @@ class RefusedRowTest : public testing::Test {
     harness_.source.Append(0, records);
     harness_.MustQueue(step);
     EXPECT_OK(harness_.Release(step + 1).status());
+  }
+  // As a controller that has journaled one step does.
+  void ReopenBehindStep0() {
+    harness_.MustClose();
+    harness_.request.journaled_steps = 1;
+    harness_.MustOpen();
   }
   std::vector<std::string> Letters() {
     std::vector<std::string> letters;
@@ -167,6 +174,110 @@ TEST_F(RefusedRowTest, AStepOfRecordsThatCannotBeEncodedCompletes) {
   RunStep(0, {"unencodable"});
   EXPECT_THAT(Letters(), SizeIs(1));
   EXPECT_EQ(harness_.Status().completed_steps, 1u);
+}
+
+// --- Records that cannot be parsed.
+
+constexpr char kFirstBadId[] = "\"id\":\"incarnation/connector/p0/o1\"";
+
+TEST_F(RefusedRowTest, RecordsThatCannotBeParsedAreKeptAsWell) {
+  KeepDeadLetters();
+  Start();
+  RunStep(0, {"a:1", "!", "b:3"});
+  EXPECT_THAT(harness_.Lines(), ElementsAre("a:1", "b:3"));
+  EXPECT_THAT(Letters(), ElementsAre(testing::AllOf(
+                             HasSubstr(kFirstBadId), HasSubstr("\"step\":0"),
+                             HasSubstr("\"reason\":\"MALFORMED_FRAME\""),
+                             HasSubstr("no_record: it begins with !"),
+                             HasSubstr("\"data\":\"!\""))));
+  EXPECT_EQ(harness_.Status().parse_errors, 1u);
+  EXPECT_EQ(harness_.Status().dead_letters, 1u);
+  EXPECT_EQ(harness_.Status().records_refused, 0u);
+  EXPECT_EQ(harness_.Status().inflight_bytes, 0u);
+}
+
+TEST_F(RefusedRowTest, AStepOfRecordsThatCannotBeParsedCompletes) {
+  KeepDeadLetters();
+  Start();
+  RunStep(0, {"!", "!!"});
+  EXPECT_THAT(Letters(), SizeIs(2));
+  EXPECT_EQ(harness_.Status().completed_steps, 1u);
+  EXPECT_EQ(harness_.Status().inflight_bytes, 0u);
+}
+
+TEST_F(RefusedRowTest, NothingIsCommittedBeforeALetterOfTheParserIsDurable) {
+  KeepDeadLetters();
+  Start();
+  harness_.files().FailNext(FileOperation::kSync, "/dead",
+                            MakeError(Reason::IO_ERROR, "not synced"), 1);
+  RunStep(0, {"a:1", "!"});
+  EXPECT_THAT(harness_.Lines(), IsEmpty());
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kDegraded);
+  harness_.Advance(absl::Seconds(30));
+  EXPECT_THAT(harness_.Lines(), ElementsAre("a:1"));
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+}
+
+TEST_F(RefusedRowTest, AReplayWritesTheSameLettersOfTheParserOnceMore) {
+  KeepDeadLetters();
+  Start();
+  harness_.source.Append(0, {"a:1", "!", "b:3", "!!"});
+  const auto result = harness_.MustQueue(0);
+  ReopenBehindStep0();
+  ASSERT_OK(harness_.Replay(*result, 0).status());
+  EXPECT_THAT(harness_.Lines(), ElementsAre("a:1", "b:3"));
+  const std::vector<std::string> letters = Letters();
+  ASSERT_THAT(letters, SizeIs(2));
+  EXPECT_THAT(letters[0], HasSubstr(kFirstBadId));
+  EXPECT_THAT(letters[1], HasSubstr("incarnation/connector/p0/o3"));
+}
+
+TEST_F(RefusedRowTest, AStepThatTheTargetHoldsHasNoMoreLettersInReplay) {
+  KeepDeadLetters();
+  Start();
+  harness_.source.Append(0, {"a:1", "!"});
+  const auto result = harness_.MustQueue(0);
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_THAT(Letters(), SizeIs(1));
+  ReopenBehindStep0();
+  const Answer<ReplayReply> replay = harness_.Replay(*result, 0);
+  ASSERT_OK(replay.status());
+  EXPECT_TRUE(replay->already_held);
+  EXPECT_THAT(Letters(), SizeIs(1));
+}
+
+TEST_F(RefusedRowTest, AFloodOfBadRecordsStaysWithinTheBudget) {
+  KeepDeadLetters();
+  harness_.request.spec.limits.inflight_bytes_max = 16'384;
+  harness_.request.spec.limits.chunk_bytes = 1'024;
+  Start();
+  harness_.source.Append(0, std::vector<std::string>(200, "!"));
+  Step step = 0;
+  for (; Letters().size() < 200 && step < 100; ++step) {
+    harness_.MustQueue(step);
+    EXPECT_LE(harness_.Status().inflight_bytes, 16'384u);
+    EXPECT_OK(harness_.Release(step + 1).status());
+  }
+  EXPECT_THAT(Letters(), SizeIs(200));
+  EXPECT_GT(step, 5u);
+}
+
+TEST_F(RefusedRowTest, WithoutAnOutputWhatCannotBeParsedIsOnlyCounted) {
+  Start();
+  RunStep(0, {"a:1", "!"});
+  EXPECT_THAT(harness_.Lines(), ElementsAre("a:1"));
+  EXPECT_EQ(harness_.Status().parse_errors, 1u);
+  EXPECT_EQ(harness_.Status().dead_letters, 0u);
+}
+
+TEST_F(RefusedRowTest, BelowExactlyOnceWhatCannotBeParsedIsKeptToo) {
+  KeepDeadLetters();
+  harness_.request.spec.level = FtModel::kAtLeastOnce;
+  Start();
+  RunStep(0, {"a:1", "!"});
+  harness_.Advance(absl::Seconds(1));
+  EXPECT_THAT(harness_.Lines(), ElementsAre("a:1"));
+  EXPECT_THAT(Letters(), ElementsAre(HasSubstr(kFirstBadId)));
 }
 
 }  // namespace

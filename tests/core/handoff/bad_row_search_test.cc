@@ -141,6 +141,39 @@ TEST(BadRowSearchTrialsTest, OneBadRowOfAThousandTakesAFewTrials) {
   EXPECT_LE(search.trials(), 21u);
 }
 
+TEST(BadRowSearchTrialsTest, TwoOfAThousandThatExcludeEachOtherTakeAFewTrials) {
+  const size_t rows = 1'000;
+  const size_t first = 11;
+  const size_t second = 940;
+  BadRowSearch search(rows, Mode::kProbe);
+  // Each alone is taken; the whole batch, which is tried first, is not.
+  const auto search_on = [&] {
+    while (const std::optional<RowRange> next = search.Next()) {
+      const bool has_both = next->begin <= first && second < next->end &&
+                            !search.IsBad(first) && !search.IsBad(second);
+      if (has_both) {
+        search.OnRefused(MakeRowRefused("bad"));
+      } else {
+        search.OnTaken();
+      }
+    }
+  };
+  search_on();
+  const uint64_t alone = search.trials();
+  EXPECT_EQ(alone, 3u) << "the whole, and its halves";
+  ASSERT_TRUE(search.Resume());
+  search_on();
+  EXPECT_FALSE(search.IsBad(first));
+  EXPECT_TRUE(search.IsBad(second));
+  EXPECT_LE(search.trials() - alone, 12u);
+}
+
+TEST(BadRowSearchTrialsTest, EachAnswerCountsAsATrial) {
+  const SearchRun run("abCa", /*names_rows=*/false);
+  EXPECT_EQ(run.search().trials(), run.trials().size());
+  EXPECT_EQ(run.Rest(), "ab");
+}
+
 TEST(BadRowSearchTrialsTest, ATargetThatNamesRowsTakesThreeTrialsForEach) {
   const SearchRun run("abcdEfghijKlmnop", true);
   EXPECT_THAT(run.bad(), ElementsAre(4, 10));

@@ -116,6 +116,21 @@ TEST_F(BreakerTest, AProbeThatIsDroppedGivesBackItsPlace) {
   EXPECT_TRUE(IsAdmitted());
 }
 
+TEST_F(BreakerTest, AForcedAttemptThatIsDroppedGivesBackNoPlace) {
+  FailTimes(3);
+  now_ += absl::Seconds(5);
+  const Breaker::Permit probe = Admitted();
+  { const Breaker::Permit forced = breaker_->Force(); }
+  EXPECT_FALSE(IsAdmitted());
+}
+
+TEST_F(BreakerTest, ADroppedPermitMovesNothingWhileItIsClosed) {
+  int moves = 0;
+  breaker_->Listen([&] { ++moves; });
+  { const Breaker::Permit unused = Admitted(); }
+  EXPECT_EQ(moves, 0);
+}
+
 TEST_F(BreakerTest, WhatBeganBeforeItOpenedIsNoNews) {
   Breaker::Permit early = Admitted();
   Breaker::Permit late = Admitted();
@@ -193,6 +208,16 @@ TEST_F(BreakerRatioTest, FewerAttemptsThanTheWindowSayNothing) {
 TEST_F(BreakerRatioTest, WhatLeftTheWindowIsForgotten) {
   EXPECT_EQ(After("SFFSSFFS"), State::kClosed);
   EXPECT_EQ(After("F"), State::kOpen) << "of the last four three failed";
+}
+
+TEST_F(BreakerRatioTest, NowAndThenAFailureDoesNot) {
+  EXPECT_EQ(After("SSSSFSSSFSSSFSSSF"), State::kClosed);
+}
+
+TEST_F(BreakerRatioTest, AProbeThatFailsOpensItAgain) {
+  EXPECT_EQ(After("FFFF"), State::kOpen);
+  now_ += absl::Seconds(5);
+  EXPECT_EQ(After("F"), State::kOpen);
 }
 
 TEST_F(BreakerRatioTest, ASuccessNeverOpensIt) {

@@ -200,47 +200,6 @@ TEST(SinkHandoffTest, AStepOfSkippedRecordsOnlyIsAStepWithoutRows) {
   EXPECT_EQ(h.acks->Of(7), AckStatus::kDelivered);
 }
 
-ChunkConfig KeepingRefused() {
-  ChunkConfig config = ExactlyOnce();
-  config.keep_refused = true;
-  return config;
-}
-
-TEST(SinkHandoffTest, ASkippedRecordTravelsWithTheNextChunkIfItIsToBeKept) {
-  HandoffHarness h({.config = KeepingRefused()});
-  h.RunStep(7, {"a", "BAD one", "b"});
-  EncodedChunk chunk = h.TakeChunk();
-  EXPECT_EQ(chunk.rows, 2u);
-  ASSERT_THAT(chunk.refused, SizeIs(1));
-  EXPECT_EQ(chunk.refused[0].value, "BAD one");
-  EXPECT_EQ(chunk.refused[0].offset, 1);
-  EXPECT_FALSE(chunk.refused[0].error.ok());
-  EXPECT_EQ(chunk.lease.bytes(), chunk.frame.size() + 7);
-}
-
-TEST(SinkHandoffTest, SkippedRecordsOnlyTravelInAChunkWithoutRows) {
-  HandoffHarness h({.config = KeepingRefused()});
-  h.RunStep(7, {"BAD one", "BAD two"});
-  EncodedChunk chunk = h.TakeChunk();
-  EXPECT_EQ(chunk.rows, 0u);
-  EXPECT_EQ(chunk.frame.size(), 0u);
-  EXPECT_THAT(chunk.refused, SizeIs(2));
-  EXPECT_EQ(h.acks->Of(7), std::nullopt) << "the letters are owed";
-  std::move(chunk.acks).Deliver();
-  std::move(h.TakeEnd().acks).Deliver();
-  EXPECT_EQ(h.acks->Of(7), AckStatus::kDelivered);
-  EXPECT_EQ(h.budget->usage(), chunk.lease.bytes());
-}
-
-TEST(SinkHandoffTest, ManySkippedRecordsAreSealedBySize) {
-  ChunkConfig config = KeepingRefused();
-  config.target_bytes = 10;
-  HandoffHarness h({.config = config});
-  h.RunStep(7, {"BAD one", "BAD two", "BAD three"});
-  EXPECT_THAT(h.TakeChunk().refused, SizeIs(2));
-  EXPECT_THAT(h.TakeChunk().refused, SizeIs(1));
-}
-
 TEST(SinkHandoffTest, AnExceptionOfALibraryCostsOneRecord) {
   HandoffHarness h({.config = ExactlyOnce()});
   EXPECT_EQ(h.RunStep(7, {"a", "THROW", "b"}), Flow::kContinue);

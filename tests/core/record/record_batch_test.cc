@@ -2,6 +2,7 @@
 
 #include "core/base/random.h"
 #include "core/record/record_batch_builder.h"
+#include "core/record/step_hash.h"
 #include "tests/support/make_batch.h"
 #include "tests/support/test_rng.h"
 
@@ -32,6 +33,54 @@ TEST(RecordBatchTest, IsEmptyAtFirst) {
   EXPECT_TRUE(batch.IsEmpty());
   EXPECT_TRUE(batch.size().IsEmpty());
   EXPECT_EQ(batch.MemoryBytes(), 0u);
+}
+
+std::vector<BadRecord> OneBadRecord() {
+  return {{.partition = 3,
+           .offset = 7,
+           .tag = "no_json",
+           .description = "it is none",
+           .text = "{"}};
+}
+
+TEST(RecordBatchTest, WithOnlyABadRecordIsNotEmptyThoughItHasNoRecords) {
+  RecordBatch batch;
+  batch.AddBadRecords(OneBadRecord());
+  EXPECT_FALSE(batch.IsEmpty());
+  EXPECT_TRUE(batch.size().IsEmpty());
+  EXPECT_GT(batch.MemoryBytes(), sizeof(BadRecord));
+  EXPECT_NE(batch.storage_id(), nullptr);
+  EXPECT_EQ(batch.TakeBadRecords(), OneBadRecord());
+  EXPECT_TRUE(batch.IsEmpty());
+  EXPECT_EQ(batch.BadRecordBytes(), 0u);
+}
+
+TEST(RecordBatchTest, NoBadRecordsLeaveItEmpty) {
+  RecordBatch batch;
+  batch.AddBadRecords({});
+  EXPECT_TRUE(batch.IsEmpty());
+  EXPECT_THAT(batch.TakeBadRecords(), testing::IsEmpty());
+}
+
+TEST(RecordBatchTest, BadRecordsAreInNoCountAndNoHash) {
+  RecordBatch batch = MakeValueBatch({"a", "b"});
+  const BufferSize size = batch.size();
+  StepHasher without;
+  batch.HashInto(without);
+  batch.AddBadRecords(OneBadRecord());
+  StepHasher with;
+  batch.HashInto(with);
+  EXPECT_EQ(batch.size(), size);
+  EXPECT_EQ(with.Finish(), without.Finish());
+}
+
+TEST(RecordBatchTest, BadRecordsGoWithTheLastPart) {
+  RecordBatch batch = MakeValueBatch({"a", "b", "c"});
+  batch.AddBadRecords(OneBadRecord());
+  EXPECT_EQ(batch.TakeSome(2).BadRecordBytes(), 0u);
+  RecordBatch rest = batch.TakeSome(2);
+  EXPECT_EQ(rest.TakeBadRecords(), OneBadRecord());
+  EXPECT_TRUE(batch.IsEmpty());
 }
 
 TEST(RecordBatchTest, SizeCountsKeysAndValuesAndNoNulls) {
