@@ -42,7 +42,7 @@ class Checkers {
   // was journaled.
   void CheckVisible(core::ShardIndex shard,
                     const std::vector<std::string>& lines);
-  // At the end: everything is there.
+  // At the end: everything is there, in exactly-once once.
   void CheckComplete(core::ShardIndex shard,
                      const std::vector<std::string>& lines);
   // At the end: the specification is that of the last controller.
@@ -52,6 +52,10 @@ class Checkers {
   size_t visible(core::ShardIndex shard) const { return visible_[shard]; }
   // Lines of the input, good and bad, in the journaled steps below `steps`.
   uint64_t RecordsBelow(core::Step steps) const;
+  // The same below the position of the checkpoint.
+  uint64_t CheckpointedRecords() const;
+  // At least once: lines that came again.
+  uint64_t doubled() const;
 
   void Violate(const std::string& what);
   const std::string& violation() const { return violation_; }
@@ -69,6 +73,9 @@ class Checkers {
   core::Step Journaled() const;
   // Records of the input below the end of the last journaled step.
   uint64_t JournaledRecords() const;
+  // At least once: `shard` has each of its first `lines` expected lines, as
+  // often as they are expected.
+  void CheckHas(size_t shard, size_t lines, const std::string& when);
   void CheckAgainstStore(const core::ConnectorStatus& status);
   void CheckMonotone(const core::ConnectorStatus& status);
 
@@ -83,8 +90,9 @@ class Checkers {
   std::vector<std::vector<std::string>> expected_;
   // Where each expected line stands in the input, 0-based.
   std::vector<std::vector<uint64_t>> positions_;
-  // Lines of each shard that became visible.
+  // Lines of each shard that became visible; at least once: how often each.
   std::vector<size_t> visible_;
+  std::vector<std::map<std::string, size_t>> seen_;
   std::vector<core::Writer> writers_;
   std::map<std::pair<std::string, core::Step>, core::StepResult> results_;
   // Every row there ever was.

@@ -75,7 +75,6 @@ LetterChecker::Letters LetterChecker::Read(const core::FakeFileSystem& disk,
 
 void LetterChecker::CheckDurable(core::ShardIndex shard, core::Step steps,
                                  const core::FakeFileSystem& disk) const {
-  const Letters letters = Read(disk, /*durable=*/true);
   // What stands before the last row that is visible.
   Needed passed;
   size_t left = checkers_.visible(shard);
@@ -91,13 +90,28 @@ void LetterChecker::CheckDurable(core::ShardIndex shard, core::Step steps,
   for (uint64_t i = 0; i < lines; ++i) {
     if (IsMalformed(plan_.records[i])) ++passed[DataOf(plan_.records[i])];
   }
-  for (const auto& [data, count] : passed) {
+  CheckNeeded(passed, absl::StrCat("shard ", shard, " passed over "), disk);
+}
+
+void LetterChecker::CheckCheckpointed(uint64_t lines,
+                                      const core::FakeFileSystem& disk) const {
+  Needed needed;
+  for (uint64_t i = 0; i < lines; ++i) {
+    const std::string& text = plan_.records[i];
+    if (IsMalformed(text) || IsRefused(plan_, text)) ++needed[DataOf(text)];
+  }
+  CheckNeeded(needed, "the checkpoint passed over ", disk);
+}
+
+void LetterChecker::CheckNeeded(const Needed& needed, const std::string& when,
+                                const core::FakeFileSystem& disk) const {
+  const Letters letters = Read(disk, /*durable=*/true);
+  for (const auto& [data, count] : needed) {
     const auto found = letters.find(data);
     const size_t there = found == letters.end() ? 0 : found->second.size();
     if (there >= count) continue;
-    checkers_.Violate(absl::StrCat("INV-11: shard ", shard, " passed over ",
-                                   data, " ", count, " times, durable are ",
-                                   there, " letters"));
+    checkers_.Violate(absl::StrCat("INV-11: ", when, data, " ", count,
+                                   " times, durable are ", there, " letters"));
   }
 }
 

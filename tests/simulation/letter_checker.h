@@ -34,6 +34,10 @@ class LetterChecker {
   // would leave.
   void CheckDurable(core::ShardIndex shard, core::Step steps,
                     const core::FakeFileSystem& disk) const;
+  // At least once: after a checkpoint behind `lines` lines of the input, each
+  // of them that needs a letter has one that a power loss would leave.
+  void CheckCheckpointed(uint64_t lines,
+                         const core::FakeFileSystem& disk) const;
   // At the end: what needs a letter and ids are as many. Returns: how many.
   uint64_t CheckComplete(const core::FakeFileSystem& disk) const;
 
@@ -42,6 +46,8 @@ class LetterChecker {
   using Needed = std::map<std::string, size_t>;
   // The ids of the letters, by the row (as JSON text) that they hold.
   using Letters = std::map<std::string, std::set<std::string>>;
+  void CheckNeeded(const Needed& needed, const std::string& when,
+                   const core::FakeFileSystem& disk) const;
   static Letters Read(const core::FakeFileSystem& disk, bool durable);
 
   const Plan& plan_;

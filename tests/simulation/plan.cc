@@ -195,6 +195,29 @@ Plan DrawPlan(uint64_t seed) {
   if (plan.faults.tamper == 0 && random.Bernoulli(0.5)) {
     AddMalformed(random, plan);
   }
+  // At least once nothing is replayed, so nothing is noticed, and positions of
+  // an edit's other steps mean nothing.
+  if (!plan.file_sink && faults.tamper == 0 && plan.specs.size() == 1 &&
+      random.Bernoulli(0.5)) {
+    core::ConnectorSpec& spec = plan.specs.front();
+    spec.level = core::FtModel::kAtLeastOnce;
+    spec.delivery.batch_rows_max = Draw(random, 1, 100);
+    spec.delivery.batch_bytes_max = Draw(random, 1, 4096);
+    spec.delivery.batch_linger = absl::Milliseconds(Draw(random, 0, 100));
+    spec.limits.chunk_age = absl::Milliseconds(Draw(random, 0, 100));
+    if (!plan.separate_committer) {
+      plan.writers_max = static_cast<uint32_t>(Draw(random, 1, 3));
+    }
+  }
+  faults.full_disk = DrawRate(random, absl::Milliseconds(200));
+  if (random.Bernoulli(0.5)) {
+    plan.commit_delay_max = absl::Milliseconds(Draw(random, 1, 150));
+    // Writes that are late count as failed ones, so that the breaker opens.
+    core::DeliveryOptions delivery = plan.specs.front().delivery;
+    delivery.write_deadline = absl::Milliseconds(Draw(random, 10, 150));
+    delivery.breaker.probe_interval = absl::Milliseconds(Draw(random, 1, 200));
+    for (core::ConnectorSpec& spec : plan.specs) spec.delivery = delivery;
+  }
   return plan;
 }
 

@@ -31,6 +31,8 @@ struct FaultRates {
   double bad_network = 0;
   double store_trouble = 0;
   double target_trouble = 0;
+  // The data disk, with file sink and dead letters, is full for a while.
+  double full_disk = 0;
   // Each time a worker is killed: the input changes before the next one reads.
   double tamper = 0;
   // The pipeline file is edited, mostly with a kill.
@@ -53,6 +55,11 @@ struct Plan {
   // kDeadLetters; perhaps it says which one it was.
   double refused_share = 0;
   bool names_refused_rows = false;
+  // The transactional fake with a committer answers a commit after so long, at
+  // most; perhaps later than its deadline.
+  absl::Duration commit_delay_max;
+  // At least once: how many batches of a shard are written at the same time.
+  uint32_t writers_max = 1;
   absl::Duration checkpoint_interval;
   // Virtual time during which faults come, at most.
   absl::Duration trouble;
@@ -60,6 +67,10 @@ struct Plan {
   absl::Duration delay_max = absl::Milliseconds(2);
   FaultRates faults;
 
+  // All specs have one level.
+  bool at_least_once() const {
+    return specs.front().level == core::FtModel::kAtLeastOnce;
+  }
   // The most that any of the specs has.
   uint32_t shards_max() const;
 };

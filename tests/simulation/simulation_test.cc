@@ -47,6 +47,8 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
     all.events += ended.outcome.events;
     all.kills += ended.outcome.kills;
     all.freezes += ended.outcome.freezes;
+    all.full_disks += ended.outcome.full_disks;
+    all.overdue += ended.outcome.overdue;
     all.power_losses += ended.outcome.power_losses;
     all.tampers += ended.outcome.tampers;
     all.mismatches += ended.outcome.mismatches;
@@ -54,6 +56,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
     all.already_held += ended.outcome.already_held;
     all.specs_at_once += ended.outcome.specs_at_once;
     all.specs_clean += ended.outcome.specs_clean;
+    all.doubled += ended.outcome.doubled;
     all.letters += ended.outcome.letters;
     peace_max = std::max(peace_max, ended.peace);
   }
@@ -61,22 +64,28 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   EXPECT_GT(all.kills, 0u);
   EXPECT_GT(all.freezes, 0u);
   EXPECT_GT(all.power_losses, 0u);
+  EXPECT_GT(all.full_disks, 0u);
+  EXPECT_GT(all.overdue, 0u);
   EXPECT_GT(all.replayed, 0u);
   EXPECT_GT(all.already_held, 0u);
   EXPECT_GT(all.mismatches, 0u);
   EXPECT_GT(all.specs_at_once, 0u);
   EXPECT_GT(all.specs_clean, 0u);
   EXPECT_GT(all.letters, 0u);
+  EXPECT_GT(all.doubled, 0u);
   RecordProperty("events", absl::StrCat(all.events));
   RecordProperty("kills", absl::StrCat(all.kills));
   RecordProperty("freezes", absl::StrCat(all.freezes));
   RecordProperty("power_losses", absl::StrCat(all.power_losses));
+  RecordProperty("full_disks", absl::StrCat(all.full_disks));
+  RecordProperty("overdue", absl::StrCat(all.overdue));
   RecordProperty("tampers", absl::StrCat(all.tampers));
   RecordProperty("mismatches", absl::StrCat(all.mismatches));
   RecordProperty("replayed", absl::StrCat(all.replayed));
   RecordProperty("already_held", absl::StrCat(all.already_held));
   RecordProperty("specs_at_once", absl::StrCat(all.specs_at_once));
   RecordProperty("specs_clean", absl::StrCat(all.specs_clean));
+  RecordProperty("doubled", absl::StrCat(all.doubled));
   RecordProperty("letters", absl::StrCat(all.letters));
   RecordProperty("peace_max", absl::FormatDuration(peace_max));
 }

@@ -8,6 +8,8 @@
 #include <absl/strings/str_cat.h>
 #include <absl/time/time.h>
 
+#include <optional>
+
 namespace penstock::simulation {
 namespace {
 
@@ -29,12 +31,14 @@ void Trouble::Moment() {
   HitNetwork(rates);
   HitStore(rates);
   HitTarget(rates);
+  HitDisk(rates);
   if (rates.edit_spec > 0) EditSpec(rates);
 }
 
 void Trouble::End() {
   world_.network().SetFaults({.delay_max = world_.plan().delay_max});
   world_.database().HealAll();
+  world_.data_disk().SetCapacity(std::nullopt);
   world_.WakeAll();
 }
 
@@ -106,6 +110,19 @@ void Trouble::HitTarget(const FaultRates& rates) {
     world_.database().FailNext(
         operation, MakeError(Reason::UNAVAILABLE, "target is away"));
   }
+}
+
+void Trouble::HitDisk(const FaultRates& rates) {
+  const absl::Time now = world_.scheduler().now();
+  if (now >= disk_heals_) {
+    world_.data_disk().SetCapacity(std::nullopt);
+    disk_heals_ = absl::InfiniteFuture();
+  }
+  if (rates.full_disk == 0 || !disk_random_.Bernoulli(rates.full_disk)) return;
+  ++world_.outcome().full_disks;
+  world_.data_disk().SetCapacity(
+      disk_random_.Bernoulli(0.5) ? 0 : disk_random_.Uniform(200'000));
+  disk_heals_ = now + absl::Seconds(2) * disk_random_.Double();
 }
 
 SeedOutcome RunSeed(uint64_t seed) {

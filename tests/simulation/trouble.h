@@ -15,7 +15,8 @@ namespace penstock::simulation {
 class Trouble {
  public:
   // `world` outlives it.
-  Trouble(World& world, uint64_t seed) : world_(world), random_(seed) {}
+  Trouble(World& world, uint64_t seed)
+      : world_(world), random_(seed), disk_random_(seed + 1) {}
 
   // A moment of the world has passed: each fault may come.
   void Moment();
@@ -27,6 +28,7 @@ class Trouble {
   void HitNetwork(const FaultRates& rates);
   void HitStore(const FaultRates& rates);
   void HitTarget(const FaultRates& rates);
+  void HitDisk(const FaultRates& rates);
   void EditSpec(const FaultRates& rates);
   void KillWorker();
   void LosePower();
@@ -39,6 +41,9 @@ class Trouble {
 
   World& world_;
   core::Random random_;
+  // Apart, so that older seeds keep the faults they had.
+  core::Random disk_random_;
+  absl::Time disk_heals_ = absl::InfiniteFuture();
   absl::Time network_heals_ = absl::InfiniteFuture();
 };
 

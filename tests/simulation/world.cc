@@ -72,6 +72,8 @@ void World::StartWorker() {
   auto life = std::make_unique<WorkerLife>();
   life->process = &scheduler_.NewProcess("worker");
   life->host = host_;
+  life->commit_executor = std::make_unique<SlowExecutor>(
+      *life->process->executor, plan_.commit_delay_max, scheduler_.random());
   life->registry = std::make_unique<core::Registry>();
   life->registry->RegisterSource("file", core::MakeFileSource);
   life->registry->RegisterParser("ndjson", core::MakeNdjsonParser);
@@ -80,12 +82,13 @@ void World::StartWorker() {
   life->registry->RegisterDeadLetter("file", core::MakeDeadLetterFile);
   life->registry->RegisterSink(
       "fake",
-      [this, executor = life->process->executor.get()](
+      [this, executor = life->commit_executor.get()](
           const core::ComponentConfig&, const core::Environment&)
           -> absl::StatusOr<std::unique_ptr<core::OutputTarget>> {
         core::FakeTarget::Options options;
         options.separate_committer = plan_.separate_committer;
         options.commit_executor = executor;
+        options.writers_max = plan_.writers_max;
         options.tells_rows_apart = plan_.refused_share > 0;
         return std::make_unique<core::FakeTarget>(database_, options);
       });
@@ -482,7 +485,8 @@ std::string World::Describe() {
     absl::StrAppend(&text, "; worker: ", core::StateName(status->state),
                     ", made ", status->made_steps, ", released ",
                     status->released_steps, ", completed ",
-                    status->completed_steps);
+                    status->completed_steps, ", in flight ",
+                    status->inflight_bytes, ", health ", status->health.reason);
   } else {
     absl::StrAppend(&text, worker_ == nullptr ? "; no worker" : "; not open");
   }
@@ -516,6 +520,7 @@ void World::OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) {
 void World::OnDatabaseCommit(core::ShardIndex shard,
                              const core::FakeDatabase::Transaction& commit) {
   checkers_.OnCommit(shard, commit);
+  if (plan_.at_least_once()) return;
   if (plan_.specs.front().dead_letter != nullptr) {
     letters_.CheckDurable(shard, commit.steps.end, data_disk_);
   }
@@ -529,9 +534,17 @@ void World::OnDatabaseCommit(core::ShardIndex shard,
 }
 
 void World::Check() {
-  if (checkers_.StoreMoved()) checkers_.CheckStore(Progress());
+  if (checkers_.StoreMoved()) {
+    checkers_.CheckStore(Progress());
+    if (plan_.at_least_once() && plan_.specs.front().dead_letter != nullptr) {
+      letters_.CheckCheckpointed(checkers_.CheckpointedRecords(), data_disk_);
+    }
+  }
   ForEachAwake([this](const core::ConnectorStatus& status) {
     checkers_.CheckStatus(status);
+    for (const core::ShardStatus& shard : status.shards) {
+      outcome_.overdue += shard.worker.writes_overdue;
+    }
     if (!plan_.file_sink) checkers_.CheckCompleted(status);
   });
   const auto writer = database_.writer(table_);
@@ -575,6 +588,7 @@ void World::CheckComplete() {
   if (controller_ != nullptr) {
     checkers_.CheckSpec(SpecBytes(controller_->spec));
   }
+  outcome_.doubled = checkers_.doubled();
   outcome_.letters = letters_.CheckComplete(data_disk_);
 }
 

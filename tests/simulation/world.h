@@ -12,6 +12,7 @@
 #include "tests/simulation/network.h"
 #include "tests/simulation/plan.h"
 #include "tests/simulation/scheduler.h"
+#include "tests/simulation/slow_executor.h"
 #include "tests/support/fake_database.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/fake_state_store.h"
@@ -33,6 +34,8 @@ struct WorkerLife {
   Process* process = nullptr;
   // Shared with: the other lives on it, messages to them.
   std::shared_ptr<Host> host;
+  // Of the transactional target.
+  std::unique_ptr<SlowExecutor> commit_executor;
   std::unique_ptr<core::Registry> registry;
   std::unique_ptr<server::Dispatcher> dispatcher;
 };
@@ -56,6 +59,9 @@ struct Outcome {
   uint64_t kills = 0;
   uint64_t freezes = 0;
   uint64_t power_losses = 0;
+  uint64_t full_disks = 0;
+  // Events at which a write was beyond its deadline.
+  uint64_t overdue = 0;
   // The input was changed under journaled steps; and that was noticed.
   uint64_t tampers = 0;
   uint64_t mismatches = 0;
@@ -66,6 +72,8 @@ struct Outcome {
   // checkpoint.
   uint64_t specs_at_once = 0;
   uint64_t specs_clean = 0;
+  // At least once: lines that are there more than once.
+  uint64_t doubled = 0;
   // Different dead letters, at the end.
   uint64_t letters = 0;
   absl::Duration virtual_time;

@@ -7,16 +7,16 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace penstock::core {
 namespace {
 
-using testing::Each;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Le;
 using testing::SizeIs;
 
 // One shard below exactly-once over a target that takes two writes at a time.
@@ -121,6 +121,39 @@ TEST_F(DeliveryTest, WhatCannotBeIsRefusedAtOpen) {
   EXPECT_THAT(harness_.Open().status(), HasReason(Reason::INVALID_CONFIG));
 }
 
+TEST_F(DeliveryTest, AWriteBeyondItsDeadlineIsSaidToBeWaitedFor) {
+  delivery().batch_rows_max = 1;
+  delivery().write_deadline = absl::Seconds(7);
+  bool looked = false;
+  // It hangs while the rest of the world goes on, longer than what is a stall.
+  harness_.database.SetHook([&](const FakeDatabase::Call& call)
+                                -> std::optional<FakeDatabase::Fault> {
+    if (call.operation != FakeDatabase::Operation::kBatchEnd) {
+      return std::nullopt;
+    }
+    harness_.Advance(absl::Milliseconds(6'999));
+    EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+    harness_.Advance(absl::Milliseconds(1));
+    for (int minute = 0; minute < 2; ++minute) {
+      const ConnectorStatus status = harness_.Status();
+      EXPECT_EQ(status.health.condition, Condition::kDegraded);
+      EXPECT_THAT(status.health.reason,
+                  AllOf(HasSubstr("not done within 7s"),
+                        HasSubstr("has not answered, and is waited for")));
+      EXPECT_EQ(status.health.next_attempt, absl::InfinitePast());
+      EXPECT_EQ(status.shards[0].worker.writes_overdue, 1u);
+      harness_.Advance(absl::Minutes(1));
+    }
+    looked = true;
+    return std::nullopt;
+  });
+  Write(1);
+  EXPECT_TRUE(looked);
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+  EXPECT_EQ(harness_.Status().shards[0].worker.writes_overdue, 0u);
+  EXPECT_THAT(RowsOfBatches(), ElementsAre(1));
+}
+
 TEST_F(DeliveryTest, RetriesAndBreakerAreThoseOfTheSpecification) {
   delivery().batch_rows_max = 1;
   delivery().writes_in_flight_max = 1;
@@ -134,7 +167,8 @@ TEST_F(DeliveryTest, RetriesAndBreakerAreThoseOfTheSpecification) {
   const auto breaker = [this] {
     return harness_.Status().shards[0].worker.breaker;
   };
-  harness_.Advance(absl::Milliseconds(19));
+  // One has passed.
+  harness_.Advance(absl::Milliseconds(18));
   EXPECT_EQ(breaker().state, Breaker::State::kClosed);
   harness_.Advance(absl::Milliseconds(1));
   EXPECT_EQ(breaker().state, Breaker::State::kOpen);

@@ -208,8 +208,8 @@ TEST_F(RefusedRowTest, AStepOfRecordsThatCannotBeParsedCompletes) {
 TEST_F(RefusedRowTest, NothingIsCommittedBeforeALetterOfTheParserIsDurable) {
   KeepDeadLetters();
   Start();
-  harness_.files().FailNext(FileOperation::kSync, "/dead",
-                            MakeError(Reason::IO_ERROR, "not synced"), 1);
+  harness_.files().FailNext(FileOperation::kAppend, "/dead",
+                            MakeError(Reason::STORAGE_FULL, "full"), 1);
   RunStep(0, {"a:1", "!"});
   EXPECT_THAT(harness_.Lines(), IsEmpty());
   EXPECT_EQ(harness_.Status().health.condition, Condition::kDegraded);
