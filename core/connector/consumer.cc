@@ -267,8 +267,10 @@ void Consumer::Answer(Command command, FlushedStep step) {
           flushed_.records, " (", flushed_.bytes, ")")));
     }
     old = std::exchange(flushing_, FlushedStep{});
-    // What asked for a step may be what was not admitted.
-    if (old.requested && (old.stopped_by_budget || old.stopped_by_size)) {
+    // What asked for a step, now or earlier, may be what was not admitted. With
+    // no record behind it nothing else would bring the step that takes it.
+    if ((old.stopped_by_budget || old.stopped_by_size) &&
+        (old.requested || totals_.queued.records == 0)) {
       step_requested_ = true;
     }
     step.batches = std::move(old.batches);

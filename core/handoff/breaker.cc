@@ -167,10 +167,16 @@ void Breaker::Note(bool failed) {
 
 bool Breaker::HasFailedTooOften() const {
   if (failures_ >= options_.consecutive_failures_max) return true;
-  return options_.failure_ratio.has_value() &&
-         window_.size() == options_.window_writes &&
-         window_failures_ >=
-             *options_.failure_ratio * static_cast<double>(window_.size());
+  if (!options_.failure_ratio.has_value() ||
+      window_.size() != options_.window_writes) {
+    return false;
+  }
+  // A hair below, for the ratio is a decimal fraction in binary: 0.07 of a
+  // hundred writes are seven.
+  constexpr double kRounding = 1 - 1e-9;
+  return static_cast<double>(window_failures_) >=
+         *options_.failure_ratio * static_cast<double>(window_.size()) *
+             kRounding;
 }
 
 void Breaker::Open(absl::Time steady_now) {

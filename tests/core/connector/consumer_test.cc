@@ -226,6 +226,33 @@ TEST_F(ConsumerTest, RequestOfABlockedQueueIsKept) {
   EXPECT_TRUE(consumer_->staged().step_requested);
 }
 
+// It was asked for two steps ago: their records left no room for it, and the
+// last one would have been taken for the end.
+TEST_F(ConsumerTest, BadRecordsBehindTheLastRecordGetAStepHoweverLate) {
+  RecordBatch bad;
+  bad.AddBadRecords({BadRecord()});
+  consumer_->RequestStep();
+  consumer_->EndOfInput();
+  consumer_->Buffered({.records = 2, .bytes = 20});
+  const StepCaps small = {.payload_bytes_max = 5, .reserved_bytes_max = 1000};
+  for (int i = 0; i < 2; ++i) {
+    consumer_->BeginQueue(small);
+    EXPECT_TRUE(consumer_->Admit(Ten()));
+    consumer_->Flush(Ten());
+    if (i == 1) EXPECT_FALSE(consumer_->Admit(bad));
+    Answer({.records = 1, .bytes = 10});
+    EXPECT_FALSE(consumer_->TakeNews().extended->end_of_input);
+  }
+  EXPECT_TRUE(consumer_->staged().step_requested);
+  consumer_->BeginQueue(small);
+  EXPECT_TRUE(consumer_->Admit(bad));
+  consumer_->Flush(std::move(bad));
+  Answer({});
+  const ReaderNews news = consumer_->TakeNews();
+  EXPECT_TRUE(news.extended->end_of_input);
+  EXPECT_THAT(news.extended->bad_records, SizeIs(1));
+}
+
 TEST_F(ConsumerTest, EndOfInputIsOnTheStepThatLeavesNothing) {
   consumer_->BeginQueue(StepCaps());
   EXPECT_TRUE(Offer(Ten()));

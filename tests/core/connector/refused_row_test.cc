@@ -218,6 +218,20 @@ TEST_F(RefusedRowTest, NothingIsCommittedBeforeALetterOfTheParserIsDurable) {
   EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
 }
 
+// After it nobody knows what is on the disk: the connector ends, and a replay
+// writes letter and rows again.
+TEST_F(RefusedRowTest, NothingIsCommittedBehindALetterThatWasNotSynced) {
+  KeepDeadLetters();
+  Start();
+  harness_.files().FailNext(FileOperation::kSync, "/dead",
+                            MakeError(Reason::IO_ERROR, "not synced"), 1);
+  RunStep(0, {"a:1", "!"});
+  harness_.Advance(absl::Seconds(30));
+  EXPECT_THAT(harness_.Lines(), IsEmpty());
+  EXPECT_EQ(harness_.Status().completed_steps, 0u);
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kFatal);
+}
+
 TEST_F(RefusedRowTest, AReplayWritesTheSameLettersOfTheParserOnceMore) {
   KeepDeadLetters();
   Start();

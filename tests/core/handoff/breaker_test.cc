@@ -196,6 +196,16 @@ TEST_F(BreakerRatioTest, TheShareOpensIt) {
   EXPECT_EQ(After("F"), State::kOpen);
 }
 
+// 0.07 * 100 is a hair above seven in binary.
+TEST_F(BreakerRatioTest, ADecimalShareMeansWhatItSays) {
+  breaker_ =
+      std::make_shared<Breaker>(Breaker::Options{.consecutive_failures_max = 50,
+                                                 .failure_ratio = 0.07,
+                                                 .window_writes = 100});
+  EXPECT_EQ(After(std::string(93, 'S') + "FFFFFF"), State::kClosed);
+  EXPECT_EQ(After("F"), State::kOpen);
+}
+
 TEST_F(BreakerRatioTest, ASmallerShareDoesNot) {
   EXPECT_EQ(After("FSFSFSFSFSFS"), State::kClosed);
 }
