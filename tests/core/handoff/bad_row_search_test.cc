@@ -125,6 +125,120 @@ INSTANTIATE_TEST_SUITE_P(
                       SearchCase{"BothKinds", "abCbdAa", "abd"}),
     [](const auto& value) { return std::string(value.param.name); });
 
+// What is tried, in order: no trial is idle, and none asks what is known.
+struct TrialsCase {
+  const char* name;
+  const char* rows;
+  bool names_rows;
+  std::vector<std::string> trials;
+};
+
+class BadRowSearchOrderTest : public ::testing::TestWithParam<TrialsCase> {};
+
+TEST_P(BadRowSearchOrderTest, TriesJustThis) {
+  const SearchRun run(GetParam().rows, GetParam().names_rows);
+  std::vector<std::string> tried;
+  for (const Trial& trial : run.trials()) tried.push_back(trial.rows);
+  EXPECT_EQ(tried, GetParam().trials);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BadRowSearchOrderTest,
+    ::testing::Values(
+        TrialsCase{
+            "Together",
+            "abcbda",
+            false,
+            {"abcbda", "abc", "bda", "abcbda", "abc", "abcb", "abcda", "abcd"}},
+        TrialsCase{"BothKinds",
+                   "abXcbYd",
+                   false,
+                   {"abXcbYd", "abX", "a", "bX", "b", "X", "cbYd", "cb", "Yd",
+                    "Y", "d", "abcbd", "ab", "abc", "abcb", "abcd"}},
+        TrialsCase{"OneKey",
+                   "aaaa",
+                   false,
+                   {"aaaa", "aa", "a", "a", "aa", "a", "a", "aaaa", "aa", "a",
+                    "aaa", "aa", "aa"}},
+        TrialsCase{"TogetherNamed",
+                   "abcbda",
+                   true,
+                   {"abcbda", "abc", "da", "abcda", "abcd"}},
+        TrialsCase{"BothKindsNamed",
+                   "abXcbYd",
+                   true,
+                   {"abXcbYd", "ab", "cbYd", "cb", "d", "abcbd", "abcd"}},
+        TrialsCase{
+            "OneKeyNamed", "aaaa", true, {"aaaa", "a", "aa", "a", "aa", "a"}}),
+    [](const auto& value) { return std::string(value.param.name); });
+
+// Searches on without finding anything. Returns: whether that is allowed.
+bool ResumeInVain(BadRowSearch& search) {
+  while (search.Next().has_value()) search.OnTaken();
+  return search.Resume();
+}
+
+TEST(BadRowSearchTrialsTest, WhatIsFoundBeginsTheCountOfVainSearchesAnew) {
+  BadRowSearch search(8, Mode::kProbe);
+  for (int found = 0; found < 2; ++found) {
+    for (int vain = 1; vain < BadRowSearch::kFruitlessMax; ++vain) {
+      ASSERT_TRUE(ResumeInVain(search));
+    }
+    search.OnRefused(MakeRowRefused("bad", 0));
+    ASSERT_TRUE(ResumeInVain(search)) << "one was found";
+  }
+  for (int vain = 1; vain < BadRowSearch::kFruitlessMax; ++vain) {
+    ASSERT_TRUE(ResumeInVain(search));
+  }
+  EXPECT_FALSE(ResumeInVain(search));
+}
+
+TEST(BadRowSearchTrialsTest, ARowThatIsBadBesideOthersIsToldWithThatRefusal) {
+  BadRowSearch search(2, Mode::kProbe);
+  while (search.Next().has_value()) search.OnTaken();
+  ASSERT_TRUE(search.Resume());
+  search.OnRefused(MakeRowRefused("one key"));
+  while (search.Next().has_value()) search.OnTaken();
+  const std::vector<BadRowSearch::Found> found = search.TakeFound();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].row, 1u);
+  EXPECT_EQ(found[0].error.message(), "one key");
+}
+
+// It may have stood in the midst of what was taken before.
+TEST(BadRowSearchTrialsTest, ARowNamedInTheMidstOfASearchBeginsItAnew) {
+  BadRowSearch search(4, Mode::kProbe);
+  ASSERT_TRUE(ResumeInVain(search));
+  search.OnRefused(MakeRowRefused("bad"));
+  EXPECT_EQ(search.Next(), (RowRange{0, 2}));
+  search.OnTaken();
+  EXPECT_EQ(search.Next(), (RowRange{0, 3}));
+  search.OnRefused(MakeRowRefused("bad", 0));
+  EXPECT_TRUE(search.IsBad(0));
+  EXPECT_EQ(search.Next(), (RowRange{0, 4})) << "all that is left";
+  search.OnRefused(MakeRowRefused("bad"));
+  EXPECT_EQ(search.Next(), (RowRange{0, 2})) << "row 1 alone";
+  search.OnRefused(MakeRowRefused("bad"));
+  EXPECT_TRUE(search.IsBad(1));
+  EXPECT_EQ(search.Next(), (RowRange{0, 4}));
+}
+
+TEST(BadRowSearchTrialsTest, TheLastRowMayBeNamedBesideNoOther) {
+  BadRowSearch search(1, Mode::kProbe);
+  ASSERT_TRUE(ResumeInVain(search));
+  search.OnRefused(MakeRowRefused("bad", 0));
+  EXPECT_TRUE(search.IsBad(0));
+  EXPECT_EQ(search.Next(), std::nullopt);
+}
+
+TEST(BadRowSearchDeathTest, ResumeIsForProbesThatAreOver) {
+  BadRowSearch unfinished(2, Mode::kProbe);
+  EXPECT_DEATH((void)unfinished.Resume(), "");
+  BadRowSearch stored(2, Mode::kStore);
+  stored.OnTaken();
+  EXPECT_DEATH((void)stored.Resume(), "");
+}
+
 TEST(BadRowSearchTrialsTest, OneBadRowOfAThousandTakesAFewTrials) {
   std::string rows(1'000, 'x');
   BadRowSearch search(rows.size(), Mode::kProbe);

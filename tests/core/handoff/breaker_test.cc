@@ -116,6 +116,17 @@ TEST_F(BreakerTest, AProbeThatIsDroppedGivesBackItsPlace) {
   EXPECT_TRUE(IsAdmitted());
 }
 
+TEST_F(BreakerTest, AProbeThatWasHandedOnGivesBackItsPlace) {
+  FailTimes(3);
+  now_ += absl::Seconds(5);
+  {
+    Breaker::Permit holder;
+    holder = Admitted();
+    EXPECT_FALSE(IsAdmitted());
+  }
+  EXPECT_TRUE(IsAdmitted());
+}
+
 TEST_F(BreakerTest, AForcedAttemptThatIsDroppedGivesBackNoPlace) {
   FailTimes(3);
   now_ += absl::Seconds(5);
@@ -240,6 +251,20 @@ TEST_F(BreakerRatioTest, OnceClosedItCountsAnew) {
   now_ += absl::Seconds(5);
   EXPECT_EQ(After("S"), State::kClosed);
   EXPECT_EQ(After("FFF"), State::kClosed);
+}
+
+TEST_F(BreakerRatioTest, OnceClosedItForgetsTheWindowWhole) {
+  EXPECT_EQ(After("SSSSFFF"), State::kOpen);
+  now_ += absl::Seconds(5);
+  EXPECT_EQ(After("S"), State::kClosed);
+  EXPECT_EQ(After("SSSF"), State::kClosed) << "one of the last four failed";
+}
+
+TEST_F(BreakerRatioTest, OnceClosedTheOldestIsTheFirstAgain) {
+  EXPECT_EQ(After("SSSSFFF"), State::kOpen);
+  now_ += absl::Seconds(5);
+  EXPECT_EQ(After("S"), State::kClosed);
+  EXPECT_EQ(After("FFSSF"), State::kClosed) << "two of the last four failed";
 }
 
 TEST_F(BreakerRatioTest, FailuresInARowOpenItAllTheSame) {
