@@ -14,11 +14,12 @@ namespace penstock::simulation {
 // zero: at once. So a target's commits are slow, and are overtaken by each
 // other.
 //
-// Owner:   a life of a worker; `inner` and `random` outlive it.
+// Owner:   a life of a worker; what it is made of outlives it. `delay_max` may
+//          change.
 // Threads: confined to the test's thread.
 class SlowExecutor final : public core::Executor {
  public:
-  SlowExecutor(core::Executor& inner, absl::Duration delay_max,
+  SlowExecutor(core::Executor& inner, const absl::Duration& delay_max,
                core::Random& random)
       : inner_(inner), delay_max_(delay_max), random_(random) {}
 
@@ -38,7 +39,7 @@ class SlowExecutor final : public core::Executor {
 
  private:
   core::Executor& inner_;
-  const absl::Duration delay_max_;
+  const absl::Duration& delay_max_;
   core::Random& random_;
 };
 

@@ -39,6 +39,7 @@ void Trouble::End() {
   world_.network().SetFaults({.delay_max = world_.plan().delay_max});
   world_.database().HealAll();
   world_.data_disk().SetCapacity(std::nullopt);
+  world_.CommitAtOnce();
   world_.WakeAll();
 }
 

@@ -32,6 +32,7 @@ World::World(Plan plan)
     : plan_(std::move(plan)),
       scheduler_(plan_.seed),
       network_(scheduler_),
+      commit_delay_max_(plan_.commit_delay_max),
       paths_({}),
       table_(core::FakeDatabase::TableName(kPipeline, kConnector)),
       checkers_(plan_, store_disk_),
@@ -73,7 +74,7 @@ void World::StartWorker() {
   life->process = &scheduler_.NewProcess("worker");
   life->host = host_;
   life->commit_executor = std::make_unique<SlowExecutor>(
-      *life->process->executor, plan_.commit_delay_max, scheduler_.random());
+      *life->process->executor, commit_delay_max_, scheduler_.random());
   life->registry = std::make_unique<core::Registry>();
   life->registry->RegisterSource("file", core::MakeFileSource);
   life->registry->RegisterParser("ndjson", core::MakeNdjsonParser);

@@ -124,6 +124,8 @@ class World final : public Witness {
   void Wake(core::Random& random, double p);
   void WakeAll();
   void WakeController(size_t index);
+  // From now on commits are slow no more.
+  void CommitAtOnce() { commit_delay_max_ = absl::ZeroDuration(); }
   // While they are held, none is started.
   void HoldControllers(bool hold) { controllers_held_ = hold; }
   // Of the workers' machines, with the data disk. Kills every worker.
@@ -207,6 +209,7 @@ class World final : public Witness {
   const Plan plan_;
   Scheduler scheduler_;
   Network network_;
+  absl::Duration commit_delay_max_;
   core::PathPolicy paths_;
   const std::string table_;
   // What outlives every process: the input, the file sink's directory, the
