@@ -239,7 +239,9 @@ TEST_F(ConsumerTest, BadRecordsBehindTheLastRecordGetAStepHoweverLate) {
     consumer_->BeginQueue(small);
     EXPECT_TRUE(consumer_->Admit(Ten()));
     consumer_->Flush(Ten());
-    if (i == 1) EXPECT_FALSE(consumer_->Admit(bad));
+    if (i == 1) {
+      EXPECT_FALSE(consumer_->Admit(bad));
+    }
     Answer({.records = 1, .bytes = 10});
     EXPECT_FALSE(consumer_->TakeNews().extended->end_of_input);
   }
