@@ -74,19 +74,21 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Connect(
     return Misuse("an application_name has at most 63 bytes");
   }
   // Later ones win: the first are defaults of ours, the last are not open to
-  // choice. A dead peer is noticed within half a minute.
+  // choice: a standby, which may be behind, is no server of ours. A dead peer
+  // is noticed within half a minute.
   static constexpr std::array kKeywords = {
       "keepalives_idle",  "keepalives_interval",
       "keepalives_count", "tcp_user_timeout",
       "dbname",           "application_name",
-      "client_encoding"};
+      "client_encoding",  "target_session_attrs"};
   const std::array values = {"10",
                              "5",
                              "3",
                              "25000",
                              conninfo.text().c_str(),
                              options.application_name.c_str(),
-                             "UTF8"};
+                             "UTF8",
+                             "primary"};
   std::array<const char*, kKeywords.size() + 1> keywords = {};
   std::copy(kKeywords.begin(), kKeywords.end(), keywords.begin());
   std::array<const char*, values.size() + 1> ended = {};

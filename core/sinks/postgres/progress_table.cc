@@ -203,22 +203,38 @@ absl::StatusOr<std::vector<Step>> ProgressTable::TakeRows(
       absl::StrCat("DELETE FROM ", name_.Quoted(),
                    " WHERE pipeline = $1 AND connector = $2 AND shard >= $3"),
       remove, deadline));
-  RETURN_IF_ERROR(connection.Exec(
-      absl::StrCat("INSERT INTO ", name_.Quoted(),
-                   " AS p (pipeline, connector, shard, incarnation, epoch,"
-                   " open_number, steps)"
-                   " SELECT $1, $2, s, $4, $5::bigint, $6::bigint, $7::bigint"
-                   " FROM generate_series(0, $3::bigint - 1) AS s"
-                   " ON CONFLICT (pipeline, connector, shard) DO UPDATE SET"
-                   " epoch = EXCLUDED.epoch,"
-                   " open_number = EXCLUDED.open_number, updated_at = now()"),
-      params, deadline))
-  << "while taking the progress in " << name_.ToString();
+  // The rows of another first open, which could not be seen and locked above,
+  // are left alone: the next look finds who that is.
+  ASSIGN_OR_RETURN(
+      const PgResult taken,
+      connection.Exec(
+          absl::StrCat("INSERT INTO ", name_.Quoted(),
+                       " AS p (pipeline, connector, shard, incarnation, epoch,"
+                       " open_number, steps)"
+                       " SELECT $1, $2, s, $4, $5::bigint, $6::bigint,"
+                       " $7::bigint FROM generate_series(0, $3::bigint - 1)"
+                       " AS s ON CONFLICT (pipeline, connector, shard)"
+                       " DO UPDATE SET epoch = EXCLUDED.epoch,"
+                       " open_number = EXCLUDED.open_number,"
+                       " updated_at = now()"
+                       " WHERE p.incarnation = EXCLUDED.incarnation"
+                       " AND (p.epoch, p.open_number) <"
+                       " (EXCLUDED.epoch, EXCLUDED.open_number)"),
+          params, deadline),
+      _ << "while taking the progress in " << name_.ToString());
+  if (taken.affected() != open_.shards) {
+    return MakePgError(
+        {.sqlstate = "23505",
+         .message = "another writer took the progress at the same time"});
+  }
   return steps;
 }
 
 absl::Status ProgressTable::CheckReshard(const std::vector<Row>& rows) const {
-  for (const Row& row : rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    // The one that is missing may have been ahead of all others.
+    if (row.shard != i) return Lost();
     if (row.steps == open_.base_steps) continue;
     const bool behind = row.steps < open_.base_steps;
     return MakeError(

@@ -94,6 +94,43 @@ TEST_F(PostgresZombieTest, SessionThatHoldsTheRowIsEndedHoweverLateItCame) {
   EXPECT_EQ(Scalar("SELECT steps FROM penstock.progress"), "0");
 }
 
+// Rows that a higher writer has just made, too late to be seen and locked.
+TEST_F(PostgresZombieTest, FirstOpenDoesNotTakeWhatAHigherOneMadeMeanwhile) {
+  OutputOpen open = Open(1, Schema());
+  open.connector = "raced";
+  Run(absl::StrCat(
+      "BEGIN; INSERT INTO penstock.progress"
+      " (pipeline, connector, shard, incarnation, epoch, open_number, steps)"
+      " VALUES ('",
+      open.pipeline, "', 'raced', 0, '", open.incarnation, "', 2, 1, 0)"));
+  std::unique_ptr<SinkWriter> low;
+  {
+    Thread opening("open", [&](const std::stop_token& /*stop*/) {
+      low = Start(Config(), open);
+    });
+    AwaitTrue(
+        "SELECT count(*) = 1 FROM pg_locks"
+        " WHERE locktype = 'transactionid' AND NOT granted");
+    Run("COMMIT");
+  }
+  EXPECT_THAT(low->opened(), HasReason(Reason::WRITER_FENCED));
+  EXPECT_EQ(
+      Scalar("SELECT epoch FROM penstock.progress WHERE connector = 'raced'"),
+      "2");
+}
+
+TEST_F(PostgresZombieTest, AGapBetweenShardsIsNoOtherNumberOfThem) {
+  OutputOpen open = Open(1, Schema());
+  open.connector = "gap";
+  open.shards = 2;
+  ASSERT_OK(Start(Config(), open)->opened());
+  Run("DELETE FROM penstock.progress WHERE connector = 'gap' AND shard = 0");
+  open.writer.open_number = 2;
+  open.first_open = false;
+  EXPECT_THAT(Start(Config(), open)->opened(),
+              HasReason(Reason::PROGRESS_LOST));
+}
+
 TEST_F(PostgresZombieTest, OtherConnectorsAreLeftAlone) {
   OutputOpen other = Open(1, Schema());
   other.connector = "other";
