@@ -123,7 +123,7 @@ bool BadRowSearch::Resume() {
   CHECK(!Next().has_value());
   fruitless_ = std::exchange(found_any_, false) ? 0 : fruitless_ + 1;
   if (fruitless_ >= kFruitlessMax || bad_count_ == bad_.size()) return false;
-  together_.emplace();
+  together_ = Together();
   for (size_t row = 0; row < bad_.size(); ++row) {
     if (!bad_[row]) together_->rows.push_back(row);
   }

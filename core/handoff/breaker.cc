@@ -91,7 +91,7 @@ Breaker::Admission Breaker::Ask(absl::Time steady_now) {
     if (probes_ == options_.probes_max) return admission;
     ++probes_;
   }
-  admission.permit.emplace();
+  admission.permit = Permit();
   admission.permit->breaker_ = shared_from_this();
   admission.permit->episode_ = episode_;
   admission.permit->is_probe_ = state_ == State::kHalfOpen;
