@@ -78,16 +78,6 @@ class Site:
         return doubled
 
 
-class Source:
-    def __init__(self, path, records, seed):
-        self.path = path
-        harness.make_records(path, records, seed)
-        self.print = harness.fingerprint_of_file(path)
-
-    def counts(self):
-        return collections.Counter(harness.lines_of(self.path))
-
-
 def strike(site, kind):
     """One SIGKILL, or two at once, and what a supervisor would do then."""
     if kind == "local worker":
@@ -227,11 +217,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
     arguments = parser.parse_args()
-    environment = os.environ.get
-    rounds = int(environment("PENSTOCK_CHAOS_ROUNDS", "25"))
-    many = int(environment("PENSTOCK_CHAOS_RECORDS", "2000000"))
-    few = int(environment("PENSTOCK_CHAOS_RECORDS", "400000"))
-    seed = int(environment("PENSTOCK_CHAOS_SEED", str(time.time_ns() % 10**9)))
+    rounds = harness.setting("ROUNDS", 25)
+    many = harness.setting("RECORDS", 2_000_000)
+    few = harness.setting("RECORDS", 400_000)
+    seed = harness.setting("SEED", time.time_ns() % 10**9)
     print(f"chaos: seed {seed}, {rounds} rounds of each level, {many} and "
           f"{few} records", flush=True)
 
@@ -259,8 +248,10 @@ def main():
 
     def test(programs, directory):
         rng = random.Random(seed)
-        source = Source(os.path.join(directory, "in.ndjson"), few, seed)
-        large = Source(os.path.join(directory, "large.ndjson"), many, seed)
+        source = harness.make_source(os.path.join(directory, "in.ndjson"), few,
+                                     seed)
+        large = harness.make_source(os.path.join(directory, "large.ndjson"),
+                                    many, seed)
         site = os.path.join(directory, "s")
         play_rounds(programs, site, large, rng, EXACTLY_ONCE)
         play_rounds(programs, site, source, rng, AT_LEAST_ONCE)

@@ -258,21 +258,13 @@ def play_round(programs, server, directory, source, rng, kind, number):
     return delays, epoch
 
 
-class Source:
-    def __init__(self, path, records, seed):
-        self.path = path
-        harness.make_records(path, records, seed)
-        self.print = harness.fingerprint_of_file(path)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
     arguments = parser.parse_args()
-    environment = os.environ.get
-    rounds = int(environment("PENSTOCK_CHAOS_ROUNDS", "20"))
-    records = int(environment("PENSTOCK_CHAOS_RECORDS", "1000000"))
-    seed = int(environment("PENSTOCK_CHAOS_SEED", str(time.time_ns() % 10**9)))
+    rounds = harness.setting("ROUNDS", 20)
+    records = harness.setting("RECORDS", 1_000_000)
+    seed = harness.setting("SEED", time.time_ns() % 10**9)
     harness.need_postgres()
     os.environ[SECRET_NAME] = SECRET
     print(f"failover: seed {seed}, {rounds} rounds, {records} records",
@@ -280,7 +272,8 @@ def main():
 
     def test(programs, directory):
         rng = random.Random(seed)
-        source = Source(os.path.join(directory, "in.ndjson"), records, seed)
+        source = harness.make_source(os.path.join(directory, "in.ndjson"),
+                                     records, seed)
         with open(os.path.join(directory, "postgres.log"), "wb") as log:
             server = harness.PostgresServer(os.path.join(directory, "pg"), log)
             try:

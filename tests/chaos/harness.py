@@ -29,6 +29,11 @@ class Failure(Exception):
     """The test found something wrong."""
 
 
+def setting(name, default):
+    """The whole number PENSTOCK_CHAOS_<name> of the environment."""
+    return int(os.environ.get(f"PENSTOCK_CHAOS_{name}", default))
+
+
 def default_bin():
     here = os.path.dirname(os.path.realpath(__file__))
     return os.path.join(here, "..", "..", "build", "release", "bin")
@@ -225,6 +230,22 @@ def fingerprint_of_file(path):
     result = Fingerprint()
     result.add(lines_of(path))
     return result
+
+
+class Source:
+    """A file of records and what is in it."""
+
+    def __init__(self, path):
+        self.path = path
+        self.print = fingerprint_of_file(path)
+
+    def counts(self):
+        return collections.Counter(lines_of(self.path))
+
+
+def make_source(path, records, seed):
+    make_records(path, records, seed)
+    return Source(path)
 
 
 def committed_lines(directory):

@@ -41,13 +41,6 @@ END_SESSIONS = ("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                 " WHERE application_name LIKE 'penstock:%'")
 
 
-class Source:
-    def __init__(self, path):
-        self.path = path
-        self.print = harness.fingerprint_of_file(path)
-        self.records = self.print.count
-
-
 class Site:
     """One fresh pipeline and database with the processes that drive it."""
 
@@ -180,7 +173,7 @@ def play_round(site, rng, kind):
     struck = 0
     for moment in moments:
         if site.run.poll() is None:
-            site.wait_for(int(moment * site.source.records))
+            site.wait_for(int(moment * site.source.print.count))
         # Anywhere between two commits, not only just behind one.
         time.sleep(rng.uniform(0, 0.03))
         # Rows that were rolled back count for a later moment, too.
@@ -196,13 +189,13 @@ def play_round(site, rng, kind):
 
 def stopped_worker(site):
     """A worker sleeps in the middle of it all, another takes its place."""
-    site.wait_for(site.source.records // 4)
+    site.wait_for(site.source.print.count // 4)
     sleeper = site.worker
     harness.stop(sleeper)
     harness.kill(site.run)
     site.start_worker("worker2")
     site.start_run()
-    site.wait_for(site.source.records // 2)
+    site.wait_for(site.source.print.count // 2)
     sleeper.send_signal(signal.SIGCONT)
     harness.wait_for_end(site.run, 0)
     site.look_for_secret()
@@ -221,7 +214,7 @@ def refused_rows(programs, directory, server, path):
              for number in range(2000)]
     with open(path, "w", encoding="utf-8") as out:
         out.writelines(lines)
-    site = Site(programs, directory, server, "refused", Source(path),
+    site = Site(programs, directory, server, "refused", harness.Source(path),
                 constraint="(body::json->>'id')::int % 500 <> 3",
                 more="    dead_letter: {file: {path: "
                 f"'{os.path.join(directory, 'dead')}'}}}}\n")
@@ -295,10 +288,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
     arguments = parser.parse_args()
-    environment = os.environ.get
-    rounds = int(environment("PENSTOCK_CHAOS_ROUNDS", "25"))
-    records = int(environment("PENSTOCK_CHAOS_RECORDS", "200000"))
-    seed = int(environment("PENSTOCK_CHAOS_SEED", str(time.time_ns() % 10**9)))
+    rounds = harness.setting("ROUNDS", 25)
+    records = harness.setting("RECORDS", 200_000)
+    seed = harness.setting("SEED", time.time_ns() % 10**9)
     os.environ[SECRET_NAME] = SECRET
     harness.need_postgres()
     print(f"postgres: seed {seed}, {rounds} rounds, {records} records",
@@ -322,9 +314,8 @@ def main():
               flush=True)
 
     def test(programs, directory):
-        path = os.path.join(directory, "in.ndjson")
-        harness.make_records(path, records, seed)
-        source = Source(path)
+        source = harness.make_source(os.path.join(directory, "in.ndjson"),
+                                     records, seed)
         with open(os.path.join(directory, "postgres.log"), "wb") as log:
             server = harness.PostgresServer(os.path.join(directory, "pg"), log)
             try:

@@ -21,7 +21,7 @@ import harness
 
 RECORDS = 200_000
 SEED = 31
-ROUNDS = int(os.environ.get("PENSTOCK_CHAOS_ROUNDS", "25"))
+ROUNDS = harness.setting("ROUNDS", 25)
 # Small steps and chunks, so that there is a middle.
 LIMITS = {"block_bytes": "64KiB", "step_bytes": "128KiB",
           "step_bytes_max": "256KiB", "chunk_bytes_max": "32KiB",
@@ -184,7 +184,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
     arguments = parser.parse_args()
-    seed = int(os.environ.get("PENSTOCK_CHAOS_SEED", str(SEED)))
+    seed = harness.setting("SEED", SEED)
 
     def test(programs, directory):
         source = os.path.join(directory, "in.ndjson")

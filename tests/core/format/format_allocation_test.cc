@@ -2,34 +2,14 @@
 // counts every allocation, so it holds no other test.
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/record/block.h"
+#include "tests/support/count_allocations.h"
 
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
-
-namespace {
-std::atomic<size_t> g_allocations{0};
-
-void* CountedAllocate(size_t size) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  void* const memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-
-void* operator new(size_t size) { return CountedAllocate(size); }
-void* operator new[](size_t size) { return CountedAllocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace penstock::core {
 namespace {
@@ -76,10 +56,10 @@ Fragment MakeFragment(size_t records) {
 }
 
 size_t Allocations(Parser& parser, const Fragment& fragment, size_t records) {
-  const size_t before = g_allocations;
+  const size_t before = AllocationsSoFar();
   const ParseResult result = parser.Parse(fragment);
   EXPECT_EQ(result.batch.record_count(), records);
-  return g_allocations - before;
+  return AllocationsSoFar() - before;
 }
 
 TEST(FormatAllocationTest, RowsCostNoAllocationEach) {

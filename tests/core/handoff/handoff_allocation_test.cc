@@ -4,35 +4,15 @@
 #include "core/handoff/ack_tracker.h"
 #include "core/handoff/sink_handoff.h"
 #include "tests/core/handoff/handoff_fixtures.h"
+#include "tests/support/count_allocations.h"
 
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
-
-namespace {
-std::atomic<size_t> g_allocations{0};
-
-void* CountedAllocate(size_t size) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  void* const memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-
-void* operator new(size_t size) { return CountedAllocate(size); }
-void* operator new[](size_t size) { return CountedAllocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace penstock::core {
 namespace {
@@ -55,7 +35,7 @@ class Pipeline {
 
   // Allocations of one step, from BeginStep to its last ack.
   size_t Allocations(const RecordBatch& batch) {
-    const size_t before = g_allocations;
+    const size_t before = AllocationsSoFar();
     handoff_->BeginStep(AckTracker::Register(tracker_, step_++),
                         budget_->ForceReserve(1 << 20));
     handoff_->PushBatch(batch);
@@ -71,7 +51,7 @@ class Pipeline {
         }
       }
     }
-    return g_allocations - before;
+    return AllocationsSoFar() - before;
   }
   uint64_t rows() const { return rows_; }
   Step completed() const { return tracker_->completed(); }

@@ -8,6 +8,7 @@
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/functional/function_ref.h>
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,6 +137,47 @@ class FileSinkTakeoverTest : public testing::TestWithParam<TakeoverCase> {
     }
   }
 
+  // The lower writer stops before any operation; the higher one opens, and
+  // `fault` is what becomes of each operation of its, from 0, with the trouble
+  // at any of them; the lower one wakes; a third takes over.
+  void ThirdWriterFindsAll(
+      absl::FunctionRef<absl::Status(uint64_t operation, uint64_t at)> fault)
+      const {
+    bool low_ended = false;
+    for (uint64_t first = 0; !low_ended && !HasFailure(); ++first) {
+      bool high_ended = false;
+      for (uint64_t second = 0; !high_ended && !HasFailure(); ++second) {
+        SCOPED_TRACE(absl::StrCat("stopped at ", first, ", fault at ", second));
+        FakeFileSystem files;
+        uint64_t high_operations = 0;
+        HookedFileSystem faulty(
+            files, [&] { return fault(high_operations++, second); });
+        SinkProcess high(faulty, OptionsOf(1));
+        uint64_t low_operations = 0;
+        HookedFileSystem hooked(files, [&] {
+          if (low_operations++ == first) high.Open();
+          return absl::OkStatus();
+        });
+        SinkProcess low(hooked, OptionsOf(0));
+        low.Run();
+        low_ended = low_operations <= first;
+        high_ended = high.opened().ok() || low_ended;
+        ThirdWriterHolds(files, low);
+      }
+    }
+  }
+
+  static void ThirdWriterHolds(FakeFileSystem& files, const SinkProcess& low) {
+    SinkProcess third(files, {.open_number = 3, .steps = kSteps});
+    third.Run();
+    ASSERT_OK(third.opened());
+    ASSERT_OK(third.status());
+    for (ShardIndex shard = 0; low.opened().ok() && shard < kShards; ++shard) {
+      EXPECT_LE(low.confirmed()[shard], (*third.opened())[shard]);
+    }
+    CheckAtTheEnd(files);
+  }
+
   static void CheckAtTheEnd(FileSystem& files) {
     ASSERT_OK_AND_ASSIGN(const Committed committed,
                          ReadCommitted(files, kDirectory));
@@ -243,75 +285,19 @@ TEST_P(FileSinkTakeoverTest, TwoWritersInterleavedInAnyWayDoNoHarm) {
 // A higher writer dies at any operation of its open; the lower one wakes; a
 // third takes over from whatever they left.
 TEST_P(FileSinkTakeoverTest, ThirdWriterFindsAllThatWasReported) {
-  bool low_ended = false;
-  for (uint64_t first = 0; !low_ended && !HasFailure(); ++first) {
-    bool high_ended = false;
-    for (uint64_t second = 0; !high_ended && !HasFailure(); ++second) {
-      SCOPED_TRACE(absl::StrCat("stopped at ", first, ", died at ", second));
-      FakeFileSystem files;
-      uint64_t high_operations = 0;
-      HookedFileSystem dying(files, [&]() -> absl::Status {
-        if (high_operations++ < second) return absl::OkStatus();
-        return MakeError(Reason::IO_ERROR, "the process has died");
-      });
-      SinkProcess high(dying, OptionsOf(1));
-      uint64_t low_operations = 0;
-      HookedFileSystem hooked(files, [&] {
-        if (low_operations++ == first) high.Open();
-        return absl::OkStatus();
-      });
-      SinkProcess low(hooked, OptionsOf(0));
-      low.Run();
-      low_ended = low_operations <= first;
-      high_ended = high.opened().ok() || low_ended;
-      SinkProcess third(files, {.open_number = 3, .steps = kSteps});
-      third.Run();
-      ASSERT_OK(third.opened());
-      ASSERT_OK(third.status());
-      for (ShardIndex shard = 0; low.opened().ok() && shard < kShards;
-           ++shard) {
-        EXPECT_LE(low.confirmed()[shard], (*third.opened())[shard]);
-      }
-      CheckAtTheEnd(files);
-    }
-  }
+  ThirdWriterFindsAll([](uint64_t operation, uint64_t at) -> absl::Status {
+    if (operation < at) return absl::OkStatus();
+    return MakeError(Reason::IO_ERROR, "the process has died");
+  });
 }
 
 // The higher writer meets a full disk at any operation of its open, and takes
 // its claim back; the lower one wakes; a third takes over.
 TEST_P(FileSinkTakeoverTest, ThirdWriterFindsAllBehindAnOpenThatWasTakenBack) {
-  bool low_ended = false;
-  for (uint64_t first = 0; !low_ended && !HasFailure(); ++first) {
-    bool high_ended = false;
-    for (uint64_t second = 0; !high_ended && !HasFailure(); ++second) {
-      SCOPED_TRACE(absl::StrCat("stopped at ", first, ", full at ", second));
-      FakeFileSystem files;
-      uint64_t high_operations = 0;
-      HookedFileSystem full(files, [&]() -> absl::Status {
-        if (high_operations++ != second) return absl::OkStatus();
-        return MakeError(Reason::STORAGE_FULL, "the disk is full");
-      });
-      SinkProcess high(full, OptionsOf(1));
-      uint64_t low_operations = 0;
-      HookedFileSystem hooked(files, [&] {
-        if (low_operations++ == first) high.Open();
-        return absl::OkStatus();
-      });
-      SinkProcess low(hooked, OptionsOf(0));
-      low.Run();
-      low_ended = low_operations <= first;
-      high_ended = high.opened().ok() || low_ended;
-      SinkProcess third(files, {.open_number = 3, .steps = kSteps});
-      third.Run();
-      ASSERT_OK(third.opened());
-      ASSERT_OK(third.status());
-      for (ShardIndex shard = 0; low.opened().ok() && shard < kShards;
-           ++shard) {
-        EXPECT_LE(low.confirmed()[shard], (*third.opened())[shard]);
-      }
-      CheckAtTheEnd(files);
-    }
-  }
+  ThirdWriterFindsAll([](uint64_t operation, uint64_t at) -> absl::Status {
+    if (operation != at) return absl::OkStatus();
+    return MakeError(Reason::STORAGE_FULL, "the disk is full");
+  });
 }
 
 // What a reader has seen settled never changes: it only grows.
