@@ -27,6 +27,8 @@ import harness
 # not over before they come.
 LIMITS = {"block_bytes": "128KiB", "step_bytes": "64KiB",
           "step_bytes_max": "128KiB", "chunk_bytes_max": "32KiB"}
+# Below exactly-once a commit is a batch.
+DELIVERY = {"batch_bytes_max": "128KiB"}
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly_once", "at_least_once"
 KINDS = ("worker", "controller", "both", "local worker", "local both")
 
@@ -43,7 +45,7 @@ class Site:
         self.socket = None if local else os.path.join(directory, "w.sock")
         self.pipeline = harness.write_pipeline(
             directory, source.path, socket=self.socket, limits=LIMITS,
-            level=level)
+            delivery=DELIVERY, level=level)
         self.worker = self.run = None
         if not local:
             self.start_worker()
@@ -79,13 +81,14 @@ class Site:
 
 
 def strike(site, kind):
-    """One SIGKILL, or two at once, and what a supervisor would do then."""
+    """One SIGKILL, or two at once, and what a supervisor would do then.
+
+    Returns whether it met a run that was not over.
+    """
+    if site.run.poll() is not None:
+        return False
     if kind == "local worker":
-        child = harness.wait_until(
-            "a local worker", lambda: harness.child_of(site.run),
-            alive=[site.run])
-        os.kill(child, signal.SIGKILL)  # The command starts another.
-        return
+        return harness.kill_local_worker(site.run)
     if kind in ("worker", "both"):
         harness.kill(site.worker)
     if kind in ("controller", "both", "local both"):
@@ -94,6 +97,7 @@ def strike(site, kind):
         site.start_worker()
     if kind in ("controller", "both", "local both"):
         site.start_run()
+    return True
 
 
 def play_round(programs, directory, source, rng, kind, level):
@@ -107,15 +111,15 @@ def play_round(programs, directory, source, rng, kind, level):
         # Anywhere between two commits, not only just behind one.
         time.sleep(rng.uniform(0, 0.03))
         done = site.committed()
-        if site.run.poll() is not None:
-            raise harness.Failure("the run ended before it could be killed")
-        strike(site, kind)
+        if not strike(site, kind):
+            break
         # What was committed at the kill: the end must not have come before.
         seen.append(done / source.print.bytes)
-    if min(seen) >= 1:
-        raise harness.Failure("every kill came after the last commit")
     doubled = site.finish(source)
-    return [share for share in seen if share < 1], doubled
+    in_time = [share for share in seen if share < 1]
+    if not in_time:
+        raise harness.TooLate("every kill came after the last commit")
+    return in_time, doubled
 
 
 def stop_between_transactions(process, directory):
@@ -151,7 +155,7 @@ def stopped_worker(programs, directory, source):
     harness.kill(site.run)
     before = site.committed()
     if before >= source.print.bytes:
-        raise harness.Failure("the worker was stopped too late")
+        raise harness.TooLate("the worker was stopped after the last commit")
     # Another host has another state directory.
     site.worker = programs.start_worker(
         site.socket, os.path.join(directory, "worker2"))
@@ -174,7 +178,7 @@ def stopped_controller(programs, directory, source):
     sleeper = site.run
     stop_between_transactions(sleeper, site.directory)
     if site.committed() >= source.print.bytes:
-        raise harness.Failure("the controller was stopped too late")
+        raise harness.TooLate("the controller was stopped after the last commit")
     site.start_run()
     harness.wait_for_end(site.run, 0)
     harness.verify(programs, site.pipeline, source.print)
@@ -230,8 +234,9 @@ def main():
         for number in range(rounds):
             kind = KINDS[number % len(KINDS)]
             started = time.monotonic()
-            shares, found = play_round(programs, site, source, rng, kind,
-                                       level)
+            shares, found = harness.strike_in_time(
+                programs, lambda kind=kind: play_round(
+                    programs, site, source, rng, kind, level))
             kills[kind] += len(shares)
             doubled += found
             print(f"round {number + 1:2}: {kind} killed at "
@@ -256,7 +261,8 @@ def main():
         play_rounds(programs, site, large, rng, EXACTLY_ONCE)
         play_rounds(programs, site, source, rng, AT_LEAST_ONCE)
         for scene in (stopped_worker, stopped_controller, overtaken_midway):
-            scene(programs, site, source)
+            harness.strike_in_time(
+                programs, lambda scene=scene: scene(programs, site, source))
             print(f"{scene.__name__}: no harm done", flush=True)
 
     return harness.main("chaos", test, arguments.bin)

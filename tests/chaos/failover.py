@@ -15,6 +15,7 @@ longer than a lease, or the leading controller is asked to end.
 """
 import argparse
 import collections
+import itertools
 import json
 import os
 import random
@@ -45,11 +46,13 @@ Lease = collections.namedtuple("Lease", "pid epoch ends began")
 class Site:
     """A fresh pipeline, a worker, and controllers that stand by."""
 
-    def __init__(self, programs, server, directory, source, number):
+    _numbers = itertools.count()
+
+    def __init__(self, programs, server, directory, source):
         self.programs = programs
         self.server = server
         self.directory = harness.fresh(directory)
-        self.name = f"round-{number}"
+        self.name = f"round-{next(Site._numbers)}"
         self.out = os.path.join(directory, "out")
         self.source = source
         socket = os.path.join(directory, "w.sock")
@@ -214,8 +217,8 @@ def wake(process):
     harness.wait_for_end(process, SUPERSEDED)
 
 
-def play_round(programs, server, directory, source, rng, kind, number):
-    site = Site(programs, server, directory, source, number)
+def play_round(programs, server, directory, source, rng, kind):
+    site = Site(programs, server, directory, source)
     asleep = []
     delays = []
     for _ in range(rng.choice((1, 1, 2))):
@@ -233,7 +236,7 @@ def play_round(programs, server, directory, source, rng, kind, number):
         else:
             asleep.append(process)
     if not delays:
-        raise harness.Failure("the run ended before the first strike")
+        raise harness.TooLate("the run ended before the first strike")
     codes = (0, SUPERSEDED) if site.may_be_superseded else (0,)
     ends = [harness.wait_for_end(process, *codes)
             for process in site.controllers]
@@ -281,9 +284,10 @@ def main():
                 for number in range(rounds):
                     kind = KINDS[number % len(KINDS)]
                     started = time.monotonic()
-                    delays, epoch = play_round(
-                        programs, server, os.path.join(directory, "s"), source,
-                        rng, kind, number)
+                    delays, epoch = harness.strike_in_time(
+                        programs, lambda kind=kind: play_round(
+                            programs, server, os.path.join(directory, "s"),
+                            source, rng, kind))
                     print(f"round {number + 1:2}: {kind}; taken over "
                           f"{', '.join(f'{d:.2f} s' for d in delays)} after it "
                           f"was free; {epoch} epochs; "

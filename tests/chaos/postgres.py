@@ -51,6 +51,7 @@ class Site:
         self.source = source
         self.database = database
         self.directory = harness.fresh(directory)
+        server.drop_database(database)
         server.make_database(database)
         self.query(TABLE)
         self.query(f"ALTER TABLE orders ADD CHECK ({constraint})")
@@ -138,23 +139,21 @@ class Site:
             if SECRET.encode() in text or b"keeper" in text:
                 raise harness.Failure(f"the password stands in {name}")
 
-    def drop(self):
-        self.server.rows("postgres",
-                         f"DROP DATABASE {self.database} WITH (FORCE)")
-
 
 def strike(site, kind):
-    """One blow, or two at once, and what a supervisor would do then."""
+    """One blow, or two at once, and what a supervisor would do then.
+
+    Returns whether it met a run that was not over.
+    """
+    if site.run.poll() is not None:
+        return False
+    if kind == "local worker":
+        return harness.kill_local_worker(site.run)
     if kind == "sessions":
         site.query(END_SESSIONS)
     elif kind == "server":
         site.server.stop_at_once()
         site.server.start()
-    elif kind == "local worker":
-        child = harness.wait_until(
-            "a local worker", lambda: harness.child_of(site.run),
-            alive=[site.run])
-        os.kill(child, signal.SIGKILL)  # The command starts another.
     else:
         if kind in ("worker", "both"):
             harness.kill(site.worker)
@@ -164,6 +163,7 @@ def strike(site, kind):
             site.start_worker()
         if kind in ("controller", "both"):
             site.start_run()
+    return True
 
 
 def play_round(site, rng, kind):
@@ -177,13 +177,12 @@ def play_round(site, rng, kind):
         # Anywhere between two commits, not only just behind one.
         time.sleep(rng.uniform(0, 0.03))
         # Rows that were rolled back count for a later moment, too.
-        if site.run.poll() is not None:
+        if not strike(site, kind):
             break
-        strike(site, kind)
         struck += 1
-    if struck == 0:
-        raise harness.Failure("the run ended before it could be struck")
     site.finish()
+    if struck == 0:
+        raise harness.TooLate("the run ended before it could be struck")
     return struck
 
 
@@ -302,11 +301,16 @@ def main():
         for number in range(rounds):
             kind = KINDS[number % len(KINDS)]
             started = time.monotonic()
-            site = Site(programs, os.path.join(directory, "s"), server,
-                        f"round_{number}", source, kind.startswith("local"))
-            count = play_round(site, rng, kind)
+
+            def play(kind=kind, database=f"round_{number}"):
+                site = Site(programs, os.path.join(directory, "s"), server,
+                            database, source, kind.startswith("local"))
+                count = play_round(site, rng, kind)
+                server.drop_database(database)
+                return count
+
+            count = harness.strike_in_time(programs, play)
             struck[kind] += count
-            site.drop()
             print(f"round {number + 1:2}: {kind} struck {count} times, exactly "
                   f"once; {time.monotonic() - started:.1f} s", flush=True)
         print(f"postgres: {source.print} exactly once in each of {rounds} "
