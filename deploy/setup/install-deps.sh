@@ -49,6 +49,8 @@ test_packages=(
   clang-tidy-14
   libclang-rt-14-dev
   postgresql
+  python3-grpcio
+  python3-xxhash
   python3-yaml
 )
 

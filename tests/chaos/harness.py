@@ -322,6 +322,10 @@ class Programs:
         self._started.append(process)
         return process
 
+    def start(self, arguments, environment):
+        """Another program, whose output is the log."""
+        return self._start(arguments, environment=environment, stdout=self._log)
+
     def start_worker(self, socket, state, *more, admin="", environment=None):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(socket)
