@@ -63,13 +63,27 @@ class Opening {
                 .level = open.level} {}
 
   absl::StatusOr<TakenOver> Run() {
-    RETURN_IF_ERROR(CheckBeforeClaim());
-    absl::StatusOr<TakenOver> taken = ClaimAndTake();
-    if (!taken.ok() && claimed_) WithdrawClaim();
-    return taken;
+    absl::StatusOr<TakenOver> taken = CheckAndTake();
+    if (taken.ok()) return taken;
+    if (claimed_) WithdrawClaim();
+    return Explain(taken.status());
   }
 
  private:
+  absl::StatusOr<TakenOver> CheckAndTake() {
+    RETURN_IF_ERROR(CheckBeforeClaim());
+    return ClaimAndTake();
+  }
+
+  // A higher writer removes what it supersedes, also what we listed and were
+  // about to read. So whatever looks like damage says nothing once there is
+  // one.
+  absl::Status Explain(const absl::Status& error) const {
+    if (HasReason(error, Reason::FOREIGN_PROGRESS)) return error;
+    const absl::Status fence = CheckFence(files_, directory_, open_.writer);
+    return HasReason(fence, Reason::WRITER_FENCED) ? fence : error;
+  }
+
   absl::StatusOr<TakenOver> ClaimAndTake() {
     RETURN_IF_ERROR(MakeClaim());
     // What lower writers add from here on they never report, for they look
@@ -105,7 +119,8 @@ class Opening {
     if (!HasReason(files_.Stat(manifest).status(), Reason::NOT_FOUND)) return;
     const absl::Status removed =
         files_.Remove(JoinPath(directory_, ClaimName(open_.writer)));
-    if (!removed.ok()) {
+    // A higher writer may have been faster.
+    if (!removed.ok() && !HasReason(removed, Reason::NOT_FOUND)) {
       LOG(WARNING) << "taking back the claim of an open that failed: "
                    << removed;
     }

@@ -6,6 +6,7 @@
 #include "tests/core/sinks/file/hooked_filesystem.h"
 #include "tests/core/sinks/file/sink_process.h"
 #include "tests/support/fake_filesystem.h"
+#include "tests/support/recording_log_sink.h"
 #include "tests/support/status_matchers.h"
 
 #include <absl/functional/function_ref.h>
@@ -298,6 +299,49 @@ TEST_P(FileSinkTakeoverTest, ThirdWriterFindsAllBehindAnOpenThatWasTakenBack) {
     if (operation != at) return absl::OkStatus();
     return MakeError(Reason::STORAGE_FULL, "the disk is full");
   });
+}
+
+// The lower writer stops before any operation of its open, two higher ones come
+// and go, and with them what it was about to read. It may not take that for
+// damage: there is a truth that explains it.
+TEST_P(FileSinkTakeoverTest, StoppedOpenFindsThatItIsFencedWhateverIsGone) {
+  const auto options = [](uint64_t open_number, Step steps) {
+    return SinkProcess::Options{
+        .open_number = open_number,
+        .first_open = open_number == 1,
+        .steps = steps,
+        .manifest_bytes_max = GetParam().manifest_bytes_max};
+  };
+  bool passed_the_end = false;
+  for (uint64_t at = 0; !passed_the_end && !HasFailure(); ++at) {
+    SCOPED_TRACE(absl::StrCat("stopped before operation ", at));
+    FakeFileSystem files;
+    SinkProcess(files, options(1, 1)).Run();
+    uint64_t operations = 0;
+    HookedFileSystem hooked(files, [&] {
+      if (operations++ == at) {
+        SinkProcess(files, options(3, 2)).Run();
+        SinkProcess(files, options(4, kSteps)).Run();
+      }
+      return absl::OkStatus();
+    });
+    SinkProcess low(hooked, options(2, kSteps));
+    const auto log = std::make_shared<RecordingLogSink>();
+    {
+      const ScopedLogSink scoped(log);
+      low.Open();
+    }
+    EXPECT_THAT(log->records(), testing::IsEmpty())
+        << "that it was removed already is no news";
+    passed_the_end = operations <= at;
+    if (passed_the_end) {
+      EXPECT_OK(low.opened());
+    } else if (operations > at + 1 || !low.opened().ok()) {
+      // The last operations only remove what is superseded.
+      EXPECT_THAT(low.opened(), HasReason(Reason::WRITER_FENCED));
+    }
+    if (!passed_the_end) CheckAtTheEnd(files);
+  }
 }
 
 // What a reader has seen settled never changes: it only grows.
