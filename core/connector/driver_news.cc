@@ -185,14 +185,18 @@ void Driver::HearSink() {
       case SinkEvent::Kind::kProgress:
         state_.health.Progress();
         break;
-      case SinkEvent::Kind::kRetry: {
+      case SinkEvent::Kind::kRetry:
+      case SinkEvent::Kind::kHeldBack: {
         // None is planned while a write does not return.
         const absl::Time next =
             event.next_attempt == absl::InfiniteFuture()
                 ? absl::InfinitePast()
                 : state_.clock.Now() +
                       (event.next_attempt - state_.clock.SteadyNow());
-        AddError("write", false, event.error);
+        // To wait for the breaker is no error of its own.
+        if (event.kind == SinkEvent::Kind::kRetry) {
+          AddError("write", false, event.error);
+        }
         state_.health.SetRetry(event.shard, event.error, next);
         break;
       }

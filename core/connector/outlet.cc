@@ -22,6 +22,7 @@ namespace {
 // Whether `event` says how its shard's writes go.
 bool IsTrouble(const SinkEvent& event) {
   return event.kind == SinkEvent::Kind::kRetry ||
+         event.kind == SinkEvent::Kind::kHeldBack ||
          event.kind == SinkEvent::Kind::kRecovered;
 }
 
@@ -81,6 +82,14 @@ void SinkEvents::OnRetry(ShardIndex shard, const absl::Status& error,
   Put({.kind = SinkEvent::Kind::kRetry,
        .shard = shard,
        .error = error,
+       .next_attempt = next_attempt});
+}
+
+void SinkEvents::OnHeldBack(ShardIndex shard, const absl::Status& reason,
+                            absl::Time next_attempt) {
+  Put({.kind = SinkEvent::Kind::kHeldBack,
+       .shard = shard,
+       .error = reason,
        .next_attempt = next_attempt});
 }
 

@@ -36,12 +36,12 @@ namespace penstock::core {
 
 // What a shard, or an endpoint by itself, reported.
 struct SinkEvent {
-  enum class Kind { kProgress, kRetry, kRecovered, kFatal, kError };
+  enum class Kind { kProgress, kRetry, kHeldBack, kRecovered, kFatal, kError };
   Kind kind = Kind::kProgress;
   ShardIndex shard = 0;
-  // kRetry, kFatal, kError.
+  // kRetry, kHeldBack, kFatal, kError.
   absl::Status error = {};
-  // kRetry: a steady time.
+  // kRetry, kHeldBack: a steady time.
   absl::Time next_attempt = {};
   // kError: its tag, and whether the endpoint called it fatal.
   std::string tag = {};
@@ -65,6 +65,8 @@ class SinkEvents final : public ShardObserver {
   void OnProgress(ShardIndex shard, Step steps) override;
   void OnRetry(ShardIndex shard, const absl::Status& error,
                absl::Time next_attempt) override;
+  void OnHeldBack(ShardIndex shard, const absl::Status& reason,
+                  absl::Time next_attempt) override;
   void OnRecovered(ShardIndex shard) override;
   void OnFatal(ShardIndex shard, const absl::Status& error) override;
   void OnEndpointError(ShardIndex shard, bool fatal, absl::Status error,

@@ -19,6 +19,7 @@
 #include "core/record/step_hash.h"
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
@@ -155,6 +156,22 @@ struct DisconnectReply {
   std::vector<Step> unconfirmed_steps;
   // Steps dropped because they were not released, ascending.
   std::vector<Step> dropped_steps;
+};
+
+// How a drain of the worker ended one connector.
+struct DrainedConnector {
+  std::string connector;
+  std::string instance;
+  // What its Disconnect said. An error: nobody knows what it left.
+  absl::StatusOr<DisconnectReply> reply;
+  // Read and never queued; it comes again from the source.
+  BufferSize unqueued;
+
+  // Whether all of it got out.
+  bool IsComplete() const {
+    return reply.ok() && reply->unconfirmed_steps.empty() &&
+           reply->dropped_steps.empty() && unqueued.IsEmpty();
+  }
 };
 
 // Design §6. Bytes unless the name says otherwise.

@@ -30,12 +30,14 @@ absl::Status Refuse(absl::string_view field, absl::string_view problem) {
 Breaker::Permit::Permit(Permit&& other) noexcept
     : breaker_(std::move(other.breaker_)),
       episode_(other.episode_),
-      is_probe_(other.is_probe_) {}
+      is_probe_(other.is_probe_),
+      is_overdue_(other.is_overdue_) {}
 
 Breaker::Permit& Breaker::Permit::operator=(Permit&& other) noexcept {
   std::swap(breaker_, other.breaker_);
   std::swap(episode_, other.episode_);
   std::swap(is_probe_, other.is_probe_);
+  std::swap(is_overdue_, other.is_overdue_);
   return *this;
 }
 
@@ -48,9 +50,14 @@ void Breaker::Permit::Succeed() {
 }
 
 void Breaker::Permit::Fail(absl::Time steady_now) {
-  if (const auto breaker = std::move(breaker_)) {
-    breaker->Failed(*this, steady_now);
-  }
+  const auto breaker = std::move(breaker_);
+  if (breaker != nullptr && !is_overdue_) breaker->Failed(*this, steady_now);
+}
+
+void Breaker::Permit::NoteOverdue(absl::Time steady_now) {
+  if (breaker_ == nullptr || is_overdue_) return;
+  breaker_->Failed(*this, steady_now);
+  is_overdue_ = true;
 }
 
 absl::Status Breaker::Check(const Options& options) {
@@ -122,9 +129,14 @@ Breaker::Snapshot Breaker::snapshot() const {
 void Breaker::Succeeded(const Permit& permit) {
   {
     MutexLock lock(mu_);
-    if (permit.episode_ != episode_) return;
+    // One that was overdue is newer than any move that its failure made.
+    if (permit.episode_ != episode_ && !permit.is_overdue_) return;
     failures_ = 0;
-    if (state_ == State::kClosed) return Note(false);
+    if (state_ == State::kClosed) {
+      // The window counts each attempt once.
+      if (!permit.is_overdue_) Note(false);
+      return;
+    }
     Enter(State::kClosed);
   }
   TellListeners();

@@ -65,6 +65,9 @@ class Breaker : public std::enable_shared_from_this<Breaker> {
     // What became of the attempt; later ones change nothing.
     void Succeed();
     void Fail(absl::Time steady_now);
+    // It has not ended in time, which counts as a failure. It may still
+    // succeed: then the target works, whatever failed since it began.
+    void NoteOverdue(absl::Time steady_now);
 
    private:
     friend class Breaker;
@@ -72,6 +75,8 @@ class Breaker : public std::enable_shared_from_this<Breaker> {
     std::shared_ptr<Breaker> breaker_;
     uint64_t episode_ = 0;
     bool is_probe_ = false;
+    // Its failure has been counted.
+    bool is_overdue_ = false;
   };
   struct Admission {
     // nullopt: not now; ask again at `ask_again`, a steady time, or once a

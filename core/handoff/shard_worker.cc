@@ -233,14 +233,19 @@ class StrandShardWorker final
 
   // --- Writing.
 
-  // Begins an attempt, or waits until the target's breaker admits one.
+  // Begins an attempt, or waits until the target's breaker admits one. Once
+  // stopping there is no time to wait for it.
   void TryAttempt(WriteSlot& slot) {
-    const absl::Time ask_again = slot.Ask(options_.breaker.get(), Now());
-    if (slot.waits_for_breaker) {
-      TryAfter(ask_again - Now(), slot);
-    } else {
-      StartAttempt(slot);
+    Breaker* const breaker = options_.breaker.get();
+    if (stopping_) {
+      slot.DoNotAsk(breaker);
+    } else if (const absl::Time at = slot.Ask(breaker, Now());
+               slot.waits_for_breaker) {
+      slot.in_trouble = true;
+      observer_.OnHeldBack(options_.shard, slot.HeldBack(), at);
+      return TryAfter(at - Now(), slot);
     }
+    StartAttempt(slot);
   }
 
   void TryAfter(absl::Duration delay, WriteSlot& slot) {
@@ -273,7 +278,8 @@ class StrandShardWorker final
                     if (slot.turn == turn) worker.DeadlinePassed(slot);
                   });
     slot.Begin(
-        options_, Now(), [weak = weak_from_this(), &slot](absl::Status status) {
+        options_, Now(), stops_at_,
+        [weak = weak_from_this(), &slot](absl::Status status) {
           const auto self = weak.lock();
           if (self == nullptr) return;
           self->strand_.Dispatch(self->Weakly(
@@ -362,7 +368,7 @@ class StrandShardWorker final
       return;
     }
     // It has not answered whoever waits for this probe, either.
-    slot.permit.Fail(Now());
+    slot.permit.NoteOverdue(Now());
     slot.is_overdue = true;
     slot.in_trouble = true;
     UpdateSnapshot();
@@ -408,6 +414,7 @@ class StrandShardWorker final
 
   void RetryLater(WriteSlot& slot, const absl::Status& error) {
     slot.permit.Fail(Now());
+    slot.last_error = error;
     const absl::Duration delay = slot.backoff.Next();
     slot.in_trouble = true;
     ++totals_.retries;
@@ -417,9 +424,7 @@ class StrandShardWorker final
     const bool waits =
         breaker.state == Breaker::State::kOpen && !slot.OwesLetters();
     observer_.OnRetry(
-        options_.shard,
-        waits ? WithContext(error, "the target's circuit breaker is open")
-              : error,
+        options_.shard, waits ? slot.HeldBack() : error,
         waits ? std::max(Now() + delay, breaker.probe_at) : Now() + delay);
   }
 
@@ -440,6 +445,7 @@ class StrandShardWorker final
     CHECK(!stopping_) << "stopped twice";
     stopping_ = true;
     started_ = true;
+    stops_at_ = deadline;
     stop_done_ = std::move(done);
     backlog_->BeginDrain();
     lifts_.Answer(Stopped());
@@ -456,8 +462,7 @@ class StrandShardWorker final
       // No time to wait for.
       CancelTimer(slot.retry_timer);
       slot.backoff.Reset();
-      slot.DoNotAsk(options_.breaker.get());
-      StartAttempt(slot);
+      TryAttempt(slot);
     }
     StartWrites();
     UpdateSnapshot();
@@ -565,6 +570,7 @@ class StrandShardWorker final
   PendingLifts lifts_;
   absl::Status fatal_;
   bool stopping_ = false;
+  absl::Time stops_at_ = absl::InfiniteFuture();
   // After Stop.
   uint32_t calls_running_ = 0;
   StopDone stop_done_;

@@ -36,7 +36,12 @@ class ShardObserver {
   // InfiniteFuture(), its deadline has passed and it has not returned.
   virtual void OnRetry(ShardIndex shard, const absl::Status& error,
                        absl::Time next_attempt) = 0;
-  // Writes succeed again after OnRetry.
+  // A write waits for the target's circuit breaker, at least until
+  // `next_attempt`, a steady time; or, at InfiniteFuture(), for what becomes of
+  // another write. `reason`: the shard's own last error, or what is known.
+  virtual void OnHeldBack(ShardIndex shard, const absl::Status& reason,
+                          absl::Time next_attempt) = 0;
+  // Writes succeed again after OnRetry or OnHeldBack.
   virtual void OnRecovered(ShardIndex shard) = 0;
   // The shard is broken for good; what it held has failed. At most once.
   virtual void OnFatal(ShardIndex shard, const absl::Status& error) = 0;
@@ -57,8 +62,7 @@ struct ShardWorkerOptions {
   // Bytes pushed in one task, at least one frame. 0: each frame is a task of
   // its own, so that a simulation may stop between any two.
   uint64_t push_bytes_max = uint64_t{1} << 20;
-  // Of the target; null: none. Attempts wait for it, except one of each writer
-  // that waits when Stop is called.
+  // Of the target; null: none. Attempts wait for it until Stop is called.
   // Shared by: the shards of a connector.
   std::shared_ptr<Breaker> breaker;
   // Below exactly-once: a random part of every batch id, of this open alone.

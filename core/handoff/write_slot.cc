@@ -5,6 +5,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::core {
@@ -58,13 +59,21 @@ absl::Time WriteSlot::Ask(Breaker* breaker, absl::Time steady_now) {
   return steady_now;
 }
 
+absl::Status WriteSlot::HeldBack() const {
+  return WithContext(
+      last_error.ok()
+          ? MakeError(Reason::UNAVAILABLE, "other writes to it have failed")
+          : last_error,
+      "the target's circuit breaker is open");
+}
+
 void WriteSlot::DoNotAsk(Breaker* breaker) {
   waits_for_breaker = false;
   if (breaker != nullptr && !OwesLetters()) permit = breaker->Force();
 }
 
 void WriteSlot::Begin(const ShardWorkerOptions& options, absl::Time steady_now,
-                      ShardWriter::Done done) {
+                      absl::Time stops_at, ShardWriter::Done done) {
   attempt_began = steady_now;
   writes_letters = OwesLetters();
   if (writes_letters) {
@@ -75,9 +84,11 @@ void WriteSlot::Begin(const ShardWorkerOptions& options, absl::Time steady_now,
         },
         std::move(done));
   } else {
-    writer->Begin(MakeAttempt(*this, options.level == FtModel::kExactlyOnce,
-                              steady_now + options.delivery.write_deadline),
-                  std::move(done));
+    const absl::Time deadline =
+        std::min(steady_now + options.delivery.write_deadline, stops_at);
+    writer->Begin(
+        MakeAttempt(*this, options.level == FtModel::kExactlyOnce, deadline),
+        std::move(done));
   }
 }
 
@@ -137,6 +148,7 @@ std::shared_ptr<ShardWrite> WriteSlot::TakeBatch() {
   isolation = nullptr;
   letters.clear();
   waits_for_letters = false;
+  last_error = absl::OkStatus();
   return std::exchange(write, nullptr);
 }
 

@@ -45,11 +45,14 @@ struct WriteSlot {
   // Asks `breaker` (null: none) for an attempt at the target; letters need
   // none. Returns: when to ask again, if then `waits_for_breaker`.
   absl::Time Ask(Breaker* breaker, absl::Time steady_now);
+  // Why it waits: the batch's own last error, or that of others.
+  absl::Status HeldBack() const;
   // The next attempt is made whatever the breaker's state.
   void DoNotAsk(Breaker* breaker);
-  // Begins to write what is to be written now, rows or letters.
+  // Begins to write what is to be written now, rows or letters. After
+  // `stops_at` nobody waits for it any more.
   void Begin(const ShardWorkerOptions& options, absl::Time steady_now,
-             ShardWriter::Done done);
+             absl::Time stops_at, ShardWriter::Done done);
   // What was to be done is done; or it met `error`, of kind kBadRow, and rows
   // are searched for as `options` say. An error breaks the shard.
   absl::StatusOr<Next> OnSuccess(ShardSnapshot& totals);
@@ -81,8 +84,10 @@ struct WriteSlot {
   // Of the attempt under way; none for letters, which go elsewhere.
   Breaker::Permit permit;
   bool waits_for_breaker = false;
-  // The last attempt failed, or is overdue.
+  // The last attempt failed or is overdue, or the next one is held back.
   bool in_trouble = false;
+  // Of the batch's last failed attempt; OK: none.
+  absl::Status last_error;
   // The deadline of the attempt under way has passed.
   bool is_overdue = false;
   // Set while it waits for the next attempt.

@@ -180,5 +180,31 @@ TEST_F(DeliveryTest, RetriesAndBreakerAreThoseOfTheSpecification) {
   EXPECT_THAT(RowsOfBatches(), ElementsAre(1));
 }
 
+TEST_F(DeliveryTest, WhoWaitsForTheBreakerIsDegradedUntilItsProbe) {
+  harness_.request.spec.shards = 4;
+  delivery().batch_rows_max = 1;
+  delivery().writes_in_flight_max = 1;
+  delivery().retry = {.initial = absl::Milliseconds(10),
+                      .max = absl::Milliseconds(10)};
+  delivery().breaker = {.consecutive_failures_max = 3,
+                        .probe_interval = absl::Seconds(7)};
+  harness_.Unreachable();
+  Write(20);
+  harness_.Advance(absl::Milliseconds(100));
+  const absl::Time since = harness_.Status().health_since;
+  const size_t errors = harness_.Status().errors.size();
+  // Probes of one shard after the other fail meanwhile.
+  for (int second = 0; second < 60; ++second) {
+    const ConnectorStatus status = harness_.Status();
+    ASSERT_EQ(status.health.condition, Condition::kDegraded);
+    ASSERT_THAT(status.health.reason, HasSubstr("circuit breaker is open"));
+    ASSERT_GT(status.health.next_attempt, harness_.executor.clock().Now());
+    ASSERT_EQ(status.health_since, since);
+    harness_.Advance(absl::Seconds(1));
+  }
+  EXPECT_LE(harness_.Status().errors.size(), errors + 60 / 7)
+      << "to wait is no error";
+}
+
 }  // namespace
 }  // namespace penstock::core

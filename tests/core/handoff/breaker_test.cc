@@ -166,6 +166,44 @@ TEST_F(BreakerTest, AForcedAttemptThatFailsChangesNothing) {
   EXPECT_EQ(breaker_->Ask(now_).ask_again, now_ + absl::Seconds(5));
 }
 
+TEST_F(BreakerTest, AnOverdueAttemptCountsAsAFailureOnce) {
+  FailTimes(2);
+  Breaker::Permit permit = Admitted();
+  permit.NoteOverdue(now_);
+  EXPECT_EQ(state(), State::kOpen);
+  EXPECT_EQ(breaker_->snapshot().failures_in_a_row, 3u);
+  permit.NoteOverdue(now_);
+  permit.Fail(now_);
+  EXPECT_EQ(breaker_->snapshot().failures_in_a_row, 3u);
+}
+
+TEST_F(BreakerTest, ALateSuccessClosesWhatItsLatenessOpened) {
+  FailTimes(2);
+  Breaker::Permit permit = Admitted();
+  permit.NoteOverdue(now_);
+  permit.Succeed();
+  EXPECT_EQ(state(), State::kClosed);
+  EXPECT_EQ(breaker_->snapshot().failures_in_a_row, 0u);
+}
+
+TEST_F(BreakerTest, AProbesLateSuccessClosesIt) {
+  FailTimes(3);
+  now_ += absl::Seconds(5);
+  Breaker::Permit probe = Admitted();
+  probe.NoteOverdue(now_);
+  EXPECT_EQ(state(), State::kOpen);
+  probe.Succeed();
+  EXPECT_EQ(state(), State::kClosed);
+}
+
+TEST_F(BreakerTest, ALateSuccessBeginsTheCountAnew) {
+  Breaker::Permit permit = Admitted();
+  permit.NoteOverdue(now_);
+  permit.Succeed();
+  FailTimes(2);
+  EXPECT_EQ(state(), State::kClosed);
+}
+
 TEST_F(BreakerTest, ListenersHearOfEveryMove) {
   int moves = 0;
   breaker_->Listen([&] { ++moves; });
@@ -265,6 +303,14 @@ TEST_F(BreakerRatioTest, OnceClosedTheOldestIsTheFirstAgain) {
   now_ += absl::Seconds(5);
   EXPECT_EQ(After("S"), State::kClosed);
   EXPECT_EQ(After("FFSSF"), State::kClosed) << "two of the last four failed";
+}
+
+TEST_F(BreakerRatioTest, ALateSuccessIsNoSecondAttempt) {
+  Breaker::Permit permit = Admitted();
+  permit.NoteOverdue(now_);
+  permit.Succeed();
+  EXPECT_EQ(After("FF"), State::kClosed) << "three attempts";
+  EXPECT_EQ(After("F"), State::kOpen);
 }
 
 TEST_F(BreakerRatioTest, FailuresInARowOpenItAllTheSame) {

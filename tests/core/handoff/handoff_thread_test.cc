@@ -253,6 +253,7 @@ class QuietObserver final : public ShardObserver {
  public:
   void OnProgress(ShardIndex, Step) override {}
   void OnRetry(ShardIndex, const absl::Status&, absl::Time) override {}
+  void OnHeldBack(ShardIndex, const absl::Status&, absl::Time) override {}
   void OnRecovered(ShardIndex) override {}
   void OnFatal(ShardIndex, const absl::Status& error) override {
     ADD_FAILURE() << error;

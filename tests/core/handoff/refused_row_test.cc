@@ -551,6 +551,21 @@ TEST_F(RefusedRowBreakerTest, LettersDoNotWaitForTheTarget) {
   EXPECT_THAT(Lines(), ElementsAre("a"));
 }
 
+TEST_F(RefusedRowBreakerTest, AfterItsLettersStopDoesNotWaitForTheTarget) {
+  letters_.failures = {MakeError(Reason::STORAGE_FULL, "full")};
+  Start(options_);
+  RunStep(0, {"a", "bad"});
+  EXPECT_EQ(Snapshot().retries, 1u) << "its letter waits";
+  Fail(2);
+  const auto report = Stop(absl::Seconds(1));
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(report->has_value());
+  EXPECT_THAT((*report)->unconfirmed, IsEmpty());
+  EXPECT_THAT(letters_.rows, ElementsAre("bad\n"));
+  EXPECT_THAT(Lines(), ElementsAre("a"));
+  EXPECT_EQ(breaker().state, Breaker::State::kClosed) << "it has succeeded";
+}
+
 TEST_F(RefusedRowBreakerTest, StopEndsASearchThatWaits) {
   Start(options_);
   Answer(Operation::kBatchProbe, MakeError(Reason::UNAVAILABLE, "away"), 2,

@@ -142,5 +142,77 @@ TEST_F(ShardWorkerBreakerTest, AProbeThatHangsOpensItAgain) {
   EXPECT_TRUE(looked);
 }
 
+TEST_F(ShardWorkerBreakerTest, AWriteThatSucceedsLateClosesIt) {
+  StartBehindBreaker(/*writers=*/3);
+  SendChunks(0, {"a", "b", "c"});
+  executor_.RunUntilIdle();
+  bool looked = false;
+  database_.SetHook(
+      [&](const FakeDatabase::Call&) -> std::optional<FakeDatabase::Fault> {
+        if (std::exchange(looked, true)) return std::nullopt;
+        // Just beyond the deadline of the write, which began with the probe.
+        executor_.Advance(DeliveryOptions().write_deadline);
+        EXPECT_EQ(breaker_->snapshot().opens, 2u);
+        return std::nullopt;
+      });
+  executor_.Advance(kOpenFor);
+  EXPECT_TRUE(looked);
+  EXPECT_EQ(state(), Breaker::State::kClosed);
+  EXPECT_THAT(Lines(), SizeIs(3)) << "nobody waits for the next probe";
+  EXPECT_EQ(process_->observer.recovered, 1);
+}
+
+TEST_F(ShardWorkerBreakerTest, AWriteThatIsHeldBackIsTold) {
+  for (int i = 0; i < 3; ++i) {
+    breaker_->Ask(executor_.clock().SteadyNow())
+        .permit->Fail(executor_.clock().SteadyNow());
+  }
+  is_up_ = true;
+  StartBehindBreaker();
+  SendChunks(0, {"a"});
+  executor_.RunUntilIdle();
+  EXPECT_THAT(process_->observer.retries, IsEmpty());
+  ASSERT_THAT(process_->observer.held_back, SizeIs(1));
+  EXPECT_THAT(std::string(process_->observer.held_back[0].message()),
+              AllOf(HasSubstr("breaker is open"),
+                    HasSubstr("other writes to it have failed")));
+  EXPECT_EQ(process_->observer.next_attempt,
+            executor_.clock().SteadyNow() + kOpenFor);
+  executor_.Advance(kOpenFor);
+  EXPECT_EQ(process_->observer.recovered, 1);
+}
+
+TEST_F(ShardWorkerBreakerTest, AWriteThatIsHeldBackAgainNamesItsOwnError) {
+  StartBehindBreaker(/*writers=*/1);
+  SendChunks(0, {"a"});
+  executor_.RunUntilIdle();
+  // Others open it before this one tries again.
+  for (int i = 0; i < 2; ++i) {
+    breaker_->Ask(executor_.clock().SteadyNow())
+        .permit->Fail(executor_.clock().SteadyNow());
+  }
+  executor_.Advance(absl::Seconds(1));
+  ASSERT_THAT(process_->observer.held_back, SizeIs(1));
+  EXPECT_THAT(std::string(process_->observer.held_back[0].message()),
+              AllOf(HasSubstr("breaker is open"), HasSubstr("down")));
+}
+
+TEST_F(ShardWorkerBreakerTest, WhatStopStillWritesDoesNotWait) {
+  // One writer: the second batch begins only when the first one is confirmed.
+  StartBehindBreaker(/*writers=*/1);
+  SendChunks(0, {"a", "b"});
+  executor_.RunUntilIdle();
+  for (int i = 0; i < 2; ++i) {
+    breaker_->Ask(executor_.clock().SteadyNow())
+        .permit->Fail(executor_.clock().SteadyNow());
+  }
+  is_up_ = true;
+  const auto report = Stop(absl::Seconds(1));
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(report->has_value());
+  EXPECT_THAT((*report)->unconfirmed, IsEmpty());
+  EXPECT_THAT(Lines(), ElementsAre("a", "b"));
+}
+
 }  // namespace
 }  // namespace penstock::core

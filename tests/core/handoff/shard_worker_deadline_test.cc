@@ -30,6 +30,25 @@ TEST_F(ShardWorkerDeadlineTest, TheEndpointIsToldTheDeadline) {
             begun + absl::Seconds(7));
 }
 
+TEST_F(ShardWorkerDeadlineTest, WhatStopStillWritesIsToldItsDeadline) {
+  Start();
+  SendStep(0, {"a"});
+  SendStep(1, {"b"});
+  const absl::Time begun = executor_.clock().SteadyNow();
+  std::shared_ptr<std::optional<ShardStopReport>> report;
+  InNext(Operation::kBatchEnd, [&] {
+    process_->worker->SetReleased(2);
+    report = Stop(absl::Seconds(5));
+    executor_.RunUntilIdle();
+  });
+  Release(1);
+  ASSERT_TRUE(report != nullptr && report->has_value());
+  const auto& transactions = database_.Transactions(kTable, 0);
+  ASSERT_THAT(transactions, SizeIs(2));
+  EXPECT_EQ(transactions[0].deadline, begun + DeliveryOptions().write_deadline);
+  EXPECT_EQ(transactions[1].deadline, begun + absl::Seconds(5));
+}
+
 TEST_F(ShardWorkerDeadlineTest, ADeadlineBetweenTwoCallsFailsTheAttempt) {
   Start({.worker = {.push_bytes_max = 0}});
   InNext(Operation::kPush,

@@ -32,6 +32,11 @@ class RecordingShardObserver final : public ShardObserver {
     retries.push_back(error);
     next_attempt = at;
   }
+  void OnHeldBack(ShardIndex /*shard*/, const absl::Status& reason,
+                  absl::Time at) override {
+    held_back.push_back(reason);
+    next_attempt = at;
+  }
   void OnRecovered(ShardIndex /*shard*/) override { ++recovered; }
   void OnFatal(ShardIndex /*shard*/, const absl::Status& error) override {
     fatal.push_back(error);
@@ -39,6 +44,7 @@ class RecordingShardObserver final : public ShardObserver {
 
   std::vector<Step> progress;
   std::vector<absl::Status> retries;
+  std::vector<absl::Status> held_back;
   absl::Time next_attempt;
   int recovered = 0;
   std::vector<absl::Status> fatal;

@@ -73,6 +73,7 @@ class ShardEvents final : public ShardObserver {
     progress[shard] = steps;
   }
   void OnRetry(ShardIndex, const absl::Status&, absl::Time) override {}
+  void OnHeldBack(ShardIndex, const absl::Status&, absl::Time) override {}
   void OnRecovered(ShardIndex) override {}
   void OnFatal(ShardIndex, const absl::Status& error) override {
     ADD_FAILURE() << error;
