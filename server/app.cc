@@ -50,6 +50,25 @@ std::string StepList(const std::vector<core::Step>& steps) {
       steps.size() > shown ? " ...]" : "]");
 }
 
+void LogIncomplete(const core::DrainedConnector& drained) {
+  if (!drained.reply.ok()) {
+    LOG(WARNING)
+            .With("connector", drained.connector)
+            .With("unqueued_records", drained.unqueued.records)
+        << "drained, but it could not be disconnected in order; what is not "
+           "committed will be replayed: "
+        << drained.reply.status();
+    return;
+  }
+  LOG(WARNING)
+          .With("connector", drained.connector)
+          .With("unconfirmed_steps", StepList(drained.reply->unconfirmed_steps))
+          .With("dropped_steps", StepList(drained.reply->dropped_steps))
+          .With("unqueued_records", drained.unqueued.records)
+      << "drained with steps that will be replayed, or records that will be "
+         "read again";
+}
+
 int DriverThreads(const WorkerOptions& options) {
   return options.driver_threads > 0 ? options.driver_threads
                                     : core::HardwareThreads();
@@ -126,25 +145,19 @@ class WorkerApp final : public App {
         << "draining";
     health()->SetServingStatus(false);
     core::Notification drained;
-    std::vector<core::DisconnectReply> replies;
+    std::vector<core::DrainedConnector> connectors;
     hub_->OnDraining(core::RealClock().Now() + options_.drain_timeout);
     dispatcher_->Drain(options_.drain_timeout,
-                       [&](std::vector<core::DisconnectReply> result) {
-                         replies = std::move(result);
+                       [&](std::vector<core::DrainedConnector> result) {
+                         connectors = std::move(result);
                          drained.Notify();
                        });
     drained.WaitForNotification();
     bool complete = true;
-    for (const core::DisconnectReply& reply : replies) {
-      if (reply.unconfirmed_steps.empty() && reply.dropped_steps.empty()) {
-        continue;
-      }
+    for (const core::DrainedConnector& connector : connectors) {
+      if (connector.IsComplete()) continue;
       complete = false;
-      LOG(WARNING)
-              .With("connector", reply.connector)
-              .With("unconfirmed_steps", StepList(reply.unconfirmed_steps))
-              .With("dropped_steps", StepList(reply.dropped_steps))
-          << "drained with steps that will be replayed";
+      LogIncomplete(connector);
     }
     StopServing(absl::Seconds(1));
     LOG(INFO).With("complete", complete) << "drained";

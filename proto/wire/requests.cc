@@ -387,16 +387,22 @@ absl::StatusOr<DecodedDrain> FromProto(const v1::DrainRequest& request) {
   return result;
 }
 
-v1::DrainResponse ToProto(const std::vector<core::DisconnectReply>& drained) {
+v1::DrainResponse ToProto(const std::vector<core::DrainedConnector>& drained) {
   v1::DrainResponse to;
   to.set_complete(true);
-  for (const core::DisconnectReply& one : drained) {
+  for (const core::DrainedConnector& one : drained) {
     v1::DrainedConnector& connector = *to.add_connectors();
     connector.set_connector(one.connector);
-    StepsToProto(one, connector);
-    if (!one.unconfirmed_steps.empty() || !one.dropped_steps.empty()) {
-      to.set_complete(false);
+    connector.set_instance(one.instance);
+    if (one.reply.ok()) {
+      StepsToProto(*one.reply, connector);
+    } else {
+      connector.set_error(core::ErrorText(one.reply.status()));
     }
+    if (!one.unqueued.IsEmpty()) {
+      *connector.mutable_unqueued() = ToProto(one.unqueued);
+    }
+    if (!one.IsComplete()) to.set_complete(false);
   }
   return to;
 }

@@ -157,6 +157,6 @@ struct DecodedDrain {
   std::optional<absl::Duration> deadline;
 };
 absl::StatusOr<DecodedDrain> FromProto(const v1::DrainRequest& request);
-v1::DrainResponse ToProto(const std::vector<core::DisconnectReply>& drained);
+v1::DrainResponse ToProto(const std::vector<core::DrainedConnector>& drained);
 
 }  // namespace penstock::wire

@@ -171,7 +171,7 @@ class DispatcherImpl final : public Dispatcher {
   }
 
   void Drain(absl::Duration deadline,
-             absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done)
+             absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done)
       override {
     DrainAll(table_->BeginDrain(), runtime_.executor, deadline,
              std::move(done));

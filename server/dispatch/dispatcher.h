@@ -81,11 +81,11 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
       std::unique_ptr<FenceStore> fences, DispatchObserver* observer);
 
   // Rule 13: readers stop, new opens are refused, connectors are given until
-  // `deadline` to be queued, released and committed; then `done` with what was
-  // dropped per connector.
+  // `deadline` to be queued, released and committed; then `done` with how
+  // each connector ended.
   virtual void Drain(
       absl::Duration deadline,
-      absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done) = 0;
+      absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done) = 0;
   virtual bool draining() const = 0;
   // Drops every connector and what it has not committed. Whoever waits for an
   // answer gets one: that of a connector that is gone, or SHUTTING_DOWN.

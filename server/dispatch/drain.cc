@@ -1,6 +1,5 @@
 #include "server/dispatch/drain.h"
 
-#include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/strand.h"
 
@@ -30,7 +29,7 @@ class Drain : public std::enable_shared_from_this<Drain> {
  public:
   Drain(std::vector<std::shared_ptr<core::Connector>> connectors,
         core::Executor& executor, absl::Duration deadline,
-        absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done)
+        absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done)
       : connectors_(std::move(connectors)),
         deadline_(executor.clock().SteadyNow() + deadline),
         executor_(executor),
@@ -62,39 +61,40 @@ class Drain : public std::enable_shared_from_this<Drain> {
       outstanding_ = connectors_.size();
     }
     for (const auto& connector : connectors_) {
+      const core::ConnectorStatus status = connector->Status();
       connector->Disconnect(
           core::DisconnectRequest{.deadline = kDisconnect},
-          [self = shared_from_this(), name = connector->Status().name](
+          [self = shared_from_this(), name = status.name,
+           instance = status.instance, unqueued = status.queued](
               absl::StatusOr<core::DisconnectReply> reply) {
-            if (!reply.ok()) {
-              LOG(WARNING).With("connector", name)
-                  << "draining: what it left is unknown: " << reply.status();
-              reply = core::DisconnectReply{.connector = name,
-                                            .unconfirmed_steps = {},
-                                            .dropped_steps = {}};
-            }
-            self->Disconnected(*std::move(reply));
+            self->Disconnected({.connector = name,
+                                .instance = instance,
+                                .reply = std::move(reply),
+                                .unqueued = unqueued});
           });
     }
   }
 
-  void Disconnected(core::DisconnectReply reply) {
+  void Disconnected(core::DrainedConnector drained) {
     {
       core::MutexLock lock(mu_);
-      replies_.push_back(std::move(reply));
+      drained_.push_back(std::move(drained));
       if (--outstanding_ > 0) return;
     }
-    done_(std::move(replies_));
+    std::sort(
+        drained_.begin(), drained_.end(),
+        [](const auto& a, const auto& b) { return a.connector < b.connector; });
+    done_(std::move(drained_));
   }
 
   const std::vector<std::shared_ptr<core::Connector>> connectors_;
   const absl::Time deadline_;
   core::Executor& executor_;
-  absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done_;
+  absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done_;
   core::Mutex mu_;
   size_t outstanding_ ABSL_GUARDED_BY(mu_) = 0;
   // Guarded by mu_ until the last reply came.
-  std::vector<core::DisconnectReply> replies_;
+  std::vector<core::DrainedConnector> drained_;
 };
 
 }  // namespace
@@ -102,7 +102,7 @@ class Drain : public std::enable_shared_from_this<Drain> {
 void DrainAll(
     std::vector<std::shared_ptr<core::Connector>> connectors,
     core::Executor& executor, absl::Duration deadline,
-    absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done) {
+    absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done) {
   std::make_shared<Drain>(std::move(connectors), executor, deadline,
                           std::move(done))
       ->Start();

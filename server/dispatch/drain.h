@@ -14,11 +14,11 @@ namespace penstock::server {
 
 // Stops the readers, leaves the controller until `deadline` to queue, release
 // and commit, then disconnects what is left. `done` once, shortly after the
-// deadline at the latest: what was not confirmed or dropped, per connector.
+// deadline at the latest: how each connector ended, in order of name.
 // Threads: runs on `executor`. Blocks: never.
 void DrainAll(
     std::vector<std::shared_ptr<core::Connector>> connectors,
     core::Executor& executor, absl::Duration deadline,
-    absl::AnyInvocable<void(std::vector<core::DisconnectReply>)> done);
+    absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done);
 
 }  // namespace penstock::server

@@ -240,8 +240,8 @@ grpc::ServerUnaryReactor* ControlService::Drain(
         dispatcher_.Drain(
             drain.deadline.value_or(kDrainDefault),
             [response, done = std::move(done)](
-                std::vector<core::DisconnectReply> replies) mutable {
-              *response = wire::ToProto(replies);
+                std::vector<core::DrainedConnector> drained) mutable {
+              *response = wire::ToProto(drained);
               done(absl::OkStatus());
             });
       });

@@ -24,6 +24,8 @@ using core::Reason;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 core::CommandHeader Header() {
@@ -382,16 +384,40 @@ TEST(DrainTest, OfTheWorkerHasNone) {
 }
 
 TEST(DrainTest, ReplySaysWhetherAllGotOut) {
-  std::vector<core::DisconnectReply> drained(2);
-  drained[0].connector = "a";
-  drained[1].connector = "b";
+  std::vector<core::DrainedConnector> drained(2);
+  drained[0] = {.connector = "a", .reply = core::DisconnectReply()};
+  drained[1] = {
+      .connector = "b", .instance = "i", .reply = core::DisconnectReply()};
   EXPECT_TRUE(ToProto(drained).complete());
-  drained[1].dropped_steps = {4};
+  drained[1].reply->dropped_steps = {4};
   const v1::DrainResponse response = ToProto(drained);
   EXPECT_FALSE(response.complete());
   ASSERT_EQ(response.connectors_size(), 2);
   EXPECT_EQ(response.connectors(1).connector(), "b");
+  EXPECT_EQ(response.connectors(1).instance(), "i");
   EXPECT_EQ(response.connectors(1).dropped_steps(0), 4u);
+  EXPECT_THAT(response.connectors(1).error(), IsEmpty());
+  EXPECT_FALSE(response.connectors(1).has_unqueued());
+}
+
+TEST(DrainTest, WhatWasReadAndNotQueuedDidNotGetOut) {
+  const v1::DrainResponse response = ToProto(std::vector{
+      core::DrainedConnector{.connector = "a",
+                             .instance = {},
+                             .reply = core::DisconnectReply(),
+                             .unqueued = {.records = 3, .bytes = 30}}});
+  EXPECT_FALSE(response.complete());
+  EXPECT_EQ(response.connectors(0).unqueued().records(), 3u);
+}
+
+TEST(DrainTest, WhatCouldNotBeDisconnectedIsNotComplete) {
+  const v1::DrainResponse response = ToProto(std::vector{core::DrainedConnector{
+      .connector = "a",
+      .instance = "i",
+      .reply = core::MakeError(core::Reason::SHUTTING_DOWN, "gone"),
+      .unqueued = {}}});
+  EXPECT_FALSE(response.complete());
+  EXPECT_THAT(response.connectors(0).error(), HasSubstr("gone"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "server/dispatch/dispatcher.h"
 
 #include "core/base/error.h"
+#include "core/connector/lanes.h"
 #include "tests/core/connector/harness.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/status_matchers.h"
@@ -161,8 +162,8 @@ TEST_F(DispatcherTest, OpenThatWasBeingAdmittedIsRefusedByADrain) {
   EXPECT_FALSE(open.came());
   bool drained = false;
   dispatcher_->Drain(absl::Seconds(1),
-                     [&](const std::vector<core::DisconnectReply>& replies) {
-                       EXPECT_THAT(replies, testing::IsEmpty());
+                     [&](const std::vector<core::DrainedConnector>& all) {
+                       EXPECT_THAT(all, testing::IsEmpty());
                        drained = true;
                      });
   executor().RunUntilIdle();
@@ -183,9 +184,9 @@ TEST_F(DispatcherTest, OpenIsRefusedOrDrainedWhereverADrainBegins) {
     for (int i = 0; i < tasks; ++i) executor().RunOne();
     std::vector<std::string> drained;
     dispatcher_->Drain(absl::Seconds(1),
-                       [&](const std::vector<core::DisconnectReply>& replies) {
-                         for (const auto& reply : replies) {
-                           drained.push_back(reply.connector);
+                       [&](const std::vector<core::DrainedConnector>& all) {
+                         for (const auto& one : all) {
+                           drained.push_back(one.connector);
                          }
                        });
     executor().RunUntilIdle();
@@ -197,6 +198,49 @@ TEST_F(DispatcherTest, OpenIsRefusedOrDrainedWhereverADrainBegins) {
       EXPECT_EQ(status.state, core::ConnectorState::kClosed);
     }
   }
+}
+
+TEST_F(DispatcherTest, ADrainedConnectorIsCompleteIfNothingIsLeft) {
+  Open(5);
+  std::optional<std::vector<core::DrainedConnector>> drained;
+  dispatcher_->Drain(absl::Seconds(1),
+                     [&](auto all) { drained = std::move(all); });
+  executor().RunUntilIdle();
+  ASSERT_TRUE(drained.has_value());
+  ASSERT_THAT(*drained, testing::SizeIs(1));
+  EXPECT_EQ(drained->front().instance, instance_);
+  EXPECT_TRUE(drained->front().IsComplete());
+}
+
+TEST_F(DispatcherTest, ADrainTellsWhatWasReadAndNeverQueued) {
+  Open(5);
+  harness_.source.AppendNumbered("k", 3);
+  executor().RunUntilIdle();
+  std::optional<std::vector<core::DrainedConnector>> drained;
+  dispatcher_->Drain(absl::Seconds(1),
+                     [&](auto all) { drained = std::move(all); });
+  executor().Advance(absl::Seconds(2));
+  ASSERT_TRUE(drained.has_value());
+  EXPECT_EQ(drained->front().unqueued.records, 3u);
+  EXPECT_FALSE(drained->front().IsComplete());
+}
+
+// What it has left nobody knows, so nobody may call it complete.
+TEST_F(DispatcherTest, AConnectorThatCannotBeDisconnectedIsNotDrained) {
+  Open(5);
+  // As many as it lets wait.
+  for (size_t i = 0; i < core::Lanes::kCallsMax; ++i) {
+    dispatcher_->Find("connector")->Disconnect({}, [](auto) {});
+  }
+  std::optional<std::vector<core::DrainedConnector>> drained;
+  dispatcher_->Drain(absl::Seconds(1),
+                     [&](auto all) { drained = std::move(all); });
+  executor().RunUntilIdle();
+  ASSERT_TRUE(drained.has_value());
+  ASSERT_THAT(*drained, testing::SizeIs(1));
+  EXPECT_EQ(drained->front().connector, "connector");
+  EXPECT_FALSE(drained->front().reply.ok());
+  EXPECT_FALSE(drained->front().IsComplete());
 }
 
 // A process dies: its tasks never run, what it owned is freed all the same.
