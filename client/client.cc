@@ -6,6 +6,8 @@
 #include "core/base/error.h"
 #include "core/base/notification.h"
 #include "proto/penstock/v1/connector.grpc.pb.h"
+#include "proto/penstock/v1/control.grpc.pb.h"
+#include "proto/wire/proto_time.h"
 
 #include <grpcpp/channel.h>
 
@@ -124,6 +126,17 @@ absl::StatusOr<v1::ValidateConnectorResponse> Client::ValidateConnector(
   return CallAndWait<v1::ValidateConnectorResponse>(
       request.probe() ? kProbeDeadline : kDiscoveryDeadline, request,
       [&stub](auto... call) { stub->async()->ValidateConnector(call...); });
+}
+
+absl::StatusOr<v1::DrainResponse> Client::Drain(absl::Duration deadline,
+                                                std::string request_id) {
+  v1::DrainRequest request;
+  request.set_request_id(std::move(request_id));
+  *request.mutable_deadline() = wire::DurationToProto(deadline);
+  const auto stub = v1::ControlService::NewStub(channel_);
+  return CallAndWait<v1::DrainResponse>(
+      deadline + kDiscoveryDeadline, request,
+      [&stub](auto... call) { stub->async()->Drain(call...); });
 }
 
 }  // namespace penstock::client

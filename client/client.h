@@ -18,6 +18,7 @@
 namespace penstock::v1 {
 class DescribeConnectorTypeRequest;
 class DescribeConnectorTypeResponse;
+class DrainResponse;
 class ListConnectorTypesResponse;
 class ValidateConnectorRequest;
 class ValidateConnectorResponse;
@@ -72,6 +73,10 @@ class Client {
       const v1::DescribeConnectorTypeRequest& request);
   absl::StatusOr<v1::ValidateConnectorResponse> ValidateConnector(
       const v1::ValidateConnectorRequest& request);
+  // Drains the whole worker. Blocks: as above, but until it is drained: at most
+  // `deadline` more.
+  absl::StatusOr<v1::DrainResponse> Drain(absl::Duration deadline,
+                                          std::string request_id);
 
  private:
   Client(std::string target, std::shared_ptr<grpc::Channel> channel,

@@ -117,7 +117,110 @@ void AddInspection(CLI::App& cli, CommandLine& options) {
   AddWorkerTarget(*watch, options);
 }
 
+struct HandCommand {
+  const char* name;
+  HandVerb verb;
+  const char* help;
+};
+constexpr HandCommand kHandCommands[] = {
+    {"open", HandVerb::kOpen,
+     "Open a connector at its checkpoint, by hand; then replay, extend."},
+    {"replay", HandVerb::kReplay,
+     "Make all journaled steps above the checkpoint again."},
+    {"extend", HandVerb::kExtend, "Let its source read."},
+    {"pause", HandVerb::kPause,
+     "Stop its source; what is buffered can be queued. It stays paused in "
+     "`penstock run`, until it is extended by hand."},
+    {"queue", HandVerb::kQueue,
+     "Make one step of what is buffered, and journal it."},
+    {"release", HandVerb::kRelease,
+     "Let everything that is journaled into the target."},
+    {"checkpoint", HandVerb::kCheckpoint,
+     "Take a checkpoint at the last step: the next open begins there."},
+    {"disconnect", HandVerb::kDisconnect,
+     "End a connector; what was not checkpointed comes again."},
+};
+
+void AddOutput(CLI::App& command, std::string& format) {
+  command.add_option("--output", format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+void AddHand(CLI::App& cli, CommandLine& options) {
+  HandOptions& hand = options.hand;
+  for (const HandCommand& each : kHandCommands) {
+    CLI::App* const command = cli.add_subcommand(each.name, each.help);
+    command
+        ->add_option("file", hand.pipeline_file,
+                     "A pipeline file that names its workers. Its state is "
+                     "that of `penstock run`; a run of it that is under way "
+                     "ends (5)")
+        ->required();
+    command->add_option("connector", hand.connector,
+                        "Which one, if it has several");
+    AddOutput(*command, hand.format);
+    command->add_flag("--insecure", hand.insecure,
+                      "Plaintext to workers on other hosts");
+    switch (each.verb) {
+      case HandVerb::kOpen:
+        command->add_flag("--reopen", hand.reopen,
+                          "Delete one that lives; what it has not committed "
+                          "is replayed or read again");
+        break;
+      case HandVerb::kQueue:
+        command->add_option("--min-records", hand.min_records,
+                            "End the step at so many (default: limits)");
+        command->add_option("--max-records", hand.max_records,
+                            "Take no further buffer after so many");
+        [[fallthrough]];
+      case HandVerb::kCheckpoint:
+      case HandVerb::kDisconnect:
+        command
+            ->add_option("--wait", hand.wait,
+                         "How long: for data, for released steps")
+            ->capture_default_str();
+        break;
+      default:
+        break;
+    }
+  }
+  CLI::App* const drain = cli.add_subcommand(
+      "drain",
+      "Empty a worker: its sources stop, its controllers take what is left, "
+      "it opens nothing more.");
+  drain
+      ->add_option("--worker", options.drain.target,
+                   "The worker: host:port or unix:/path")
+      ->capture_default_str();
+  drain->add_flag("--insecure", options.drain.insecure,
+                  "Plaintext to another host");
+  drain
+      ->add_option("--deadline", options.drain.deadline,
+                   "What is left then is dropped, and comes again")
+      ->capture_default_str();
+  AddOutput(*drain, options.drain.format);
+}
+
+void AddCompletion(CLI::App& cli, CommandLine& options) {
+  CLI::App* const completion = cli.add_subcommand(
+      "completion",
+      "Print a completion script: source <(penstock completion bash)");
+  completion
+      ->add_option("shell", options.completion_shell,
+                   "bash (zsh: behind bashcompinit)")
+      ->required()
+      ->check(CLI::IsMember({"bash"}));
+}
+
 }  // namespace
+
+std::optional<HandVerb> HandVerbOf(const CLI::App& cli) {
+  for (const HandCommand& each : kHandCommands) {
+    if (cli.got_subcommand(each.name)) return each.verb;
+  }
+  return std::nullopt;
+}
 
 void AddCommands(CLI::App& cli, CommandLine& line) {
   cli.footer(kFooter);
@@ -125,6 +228,8 @@ void AddCommands(CLI::App& cli, CommandLine& line) {
   AddRun(cli, line);
   AddVerify(cli, line);
   AddInspection(cli, line);
+  AddHand(cli, line);
+  AddCompletion(cli, line);
 }
 
 }  // namespace penstock::client

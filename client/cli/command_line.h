@@ -1,11 +1,13 @@
 // The options and subcommands of `penstock`.
 #pragma once
 
+#include "client/cli/hand_commands.h"
 #include "client/cli/inspect_commands.h"
 #include "client/cli/run_command.h"
 #include "client/cli/verify_command.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,13 @@ struct CommandLine {
   std::vector<std::string> watch_connectors;
   std::vector<std::string> watch_kinds;
   uint64_t watch_events_max = 0;
+  HandOptions hand;
+  DrainOptions drain;
+  std::string completion_shell;
 };
+
+// The verb of a subcommand by which a person works the gates.
+std::optional<HandVerb> HandVerbOf(const CLI::App& cli);
 
 // Declares all subcommands; parsing fills `line`, which outlives `cli`.
 void AddCommands(CLI::App& cli, CommandLine& line);

@@ -1,5 +1,6 @@
 #include "client/cli/inspect_commands.h"
 
+#include "client/cli/await.h"
 #include "client/client.h"
 #include "client/pipeline_file.h"
 #include "core/base/filesystem.h"
@@ -53,19 +54,6 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const WorkerTarget& worker) {
   ClientOptions options;
   options.channel.insecure = worker.insecure;
   return Client::Connect(worker.target, options);
-}
-
-// Waits for the one answer of an asynchronous call.
-template <typename T, typename Start>
-absl::StatusOr<T> Await(Start start) {
-  core::Notification answered;
-  std::optional<absl::StatusOr<T>> reply;
-  start([&](absl::StatusOr<T> result) {
-    reply = std::move(result);
-    answered.Notify();
-  });
-  answered.WaitForNotification();
-  return *std::move(reply);
 }
 
 void PrintTable(const std::vector<core::ConnectorStatus>& statuses) {

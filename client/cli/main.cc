@@ -1,10 +1,12 @@
 // penstock: the command for people.
 #include "client/cli/command_line.h"
+#include "client/cli/completion.h"
 #include "client/cli/exit_code.h"
 
 #include <CLI/CLI.hpp>
 
 #include <csignal>
+#include <iostream>
 
 namespace {
 
@@ -20,6 +22,16 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
   }
   if (cli.got_subcommand("validate")) {
     return penstock::client::RunValidate(options.validate_file);
+  }
+  if (const auto verb = penstock::client::HandVerbOf(cli)) {
+    return penstock::client::RunHand(*verb, options.hand);
+  }
+  if (cli.got_subcommand("completion")) {
+    std::cout << penstock::client::CompletionScript(cli);
+    return CliExit::kOk;
+  }
+  if (cli.got_subcommand("drain")) {
+    return penstock::client::RunDrain(options.drain);
   }
   // Taken by the commands' own loops; gRPC's threads never see them.
   sigset_t signals;

@@ -1,10 +1,10 @@
 #include "client/cli/run_command.h"
 
+#include "client/cli/controller_options.h"
 #include "client/cli/crash_point.h"
 #include "client/cli/election.h"
 #include "client/cli/local_worker.h"
 #include "client/cli/progress_printer.h"
-#include "client/cli/spec_change_check.h"
 #include "client/client.h"
 #include "client/controller/controller.h"
 #include "client/controller/postgres_lease.h"
@@ -21,7 +21,6 @@
 #include "core/base/status_macros.h"
 #include "core/base/thread_pool_executor.h"
 #include "core/pg/pg_url.h"
-#include "proto/wire/spec.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -96,12 +95,10 @@ class Run {
   CliExit Drive();
 
  private:
-  static std::string MakeControllerId();
   absl::Status OpenSqlite();
   // With an election of who leads.
   absl::Status OpenPostgres();
   absl::Status ConnectWorkers();
-  ControllerOptions MakeOptions();
   absl::Status SetCrashPoint();
   // True when a signal came since the last call.
   static bool TakeSignal();
@@ -142,12 +139,6 @@ class Run {
   bool stopping_ = false;
   std::unique_ptr<Reign> reign_;
 };
-
-std::string Run::MakeControllerId() {
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  return absl::StrCat(host, ":", getpid());
-}
 
 void Run::EndReign() {
   if (reign_ == nullptr) return;
@@ -219,26 +210,6 @@ absl::Status Run::ConnectWorkers() {
   return absl::OkStatus();
 }
 
-ControllerOptions Run::MakeOptions() {
-  ControllerOptions options;
-  options.pipeline = pipeline_.name;
-  options.controller_id = controller_id_;
-  options.nonce = core::RandomId(random_);
-  options.incarnation = pipeline_.incarnation;
-  options.checkpoint_interval = pipeline_.checkpoint_interval;
-  options.stop_at_end_of_input = true;
-  options.check_spec_change = CheckSpecChange;
-  options.random_seed = random_.Next64();
-  for (size_t i = 0; i < pipeline_.connectors.size(); ++i) {
-    const core::ConnectorSpec& spec = pipeline_.connectors[i];
-    options.connectors.push_back({.name = spec.name,
-                                  .spec_bytes = wire::SpecToBytes(spec),
-                                  .level = spec.level,
-                                  .worker = pipeline_.placement[i]});
-  }
-  return options;
-}
-
 absl::Status Run::SetCrashPoint() {
   if (options_.crash_at.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const CrashPoint crash,
@@ -264,12 +235,15 @@ absl::Status Run::BeginReign() {
   std::vector<core::Control*> workers;
   for (const auto& client : clients_) workers.push_back(&client->control());
   reign_ = std::make_unique<Reign>();
-  reign_->controller =
-      Controller::Create(MakeOptions(), executor_, *store_, std::move(workers),
-                         [reign = reign_.get()](absl::Status status) {
-                           reign->outcome = std::move(status);
-                           reign->ended.Notify();
-                         });
+  ControllerOptions options =
+      ControllerOptionsOf(pipeline_, controller_id_, random_);
+  options.stop_at_end_of_input = true;
+  reign_->controller = Controller::Create(
+      std::move(options), executor_, *store_, std::move(workers),
+      [reign = reign_.get()](absl::Status status) {
+        reign->outcome = std::move(status);
+        reign->ended.Notify();
+      });
   return SetCrashPoint();
 }
 
