@@ -2,6 +2,12 @@
 
 namespace penstock::core {
 
+uint64_t ParseError::MemoryBytes() const {
+  return sizeof(ParseError) + tag.size() + input.size() + description.size() +
+         (field.has_value() ? field->size() : 0) + invalid_text.size() +
+         suggestion.size();
+}
+
 std::vector<BadRecord> ToBadRecords(uint32_t partition,
                                     const std::vector<ParseError>& errors) {
   std::vector<BadRecord> bad;

@@ -31,6 +31,9 @@ struct ParseError {
   std::string invalid_text;
   // What to do about it, if there is something.
   std::string suggestion;
+
+  // About what it takes.
+  uint64_t MemoryBytes() const;
 };
 
 // What is kept of `errors`, which a source met in `partition`.

@@ -42,16 +42,26 @@ struct Fragment {
   // The beginning of one record that is longer than the parser's
   // RecordBytesMax(); the rest is left out.
   bool is_cut = false;
+
+  // Leaves what lies behind the first `bytes`. Requires: bytes <= size.
+  void RemovePrefix(uint32_t bytes) {
+    begin += bytes;
+    size -= bytes;
+    offset += bytes;
+  }
 };
 
 struct ParseResult {
-  // Empty if no record of the fragment was good.
+  // Empty if no record was good.
   RecordBatch batch;
   std::vector<ParseError> errors;
-  // Records, good and bad, and physical lines of the fragment: by how much the
-  // parser's position moved.
+  // Records, good and bad, and physical lines: by how much the parser's
+  // position moved.
   uint64_t records = 0;
   uint64_t lines = 0;
+  // Of the fragment that was taken: its records and all that stands around
+  // them. Above 0 unless the fragment is empty.
+  uint32_t bytes = 0;
 };
 
 // Seed type: `Parser`. Makes records that view the fragment's block.
@@ -60,9 +70,18 @@ class Parser {
  public:
   // Most bytes that a format puts around a record: line ends, marks.
   static constexpr size_t kFramingBytesMax = 16;
+  // At which a result is full: what it holds besides the block (records, rows,
+  // errors) may be many times the bytes that it was made of.
+  static constexpr size_t kResultBytesMax = size_t{4} << 20;
 
   virtual ~Parser() = default;
-  // Every record of the fragment is in the batch or in the errors.
+  // Takes whole records from the fragment's beginning: all of them, or up to
+  // the one that fills the result. Every record taken is in the batch or in the
+  // errors. The caller goes on with the rest (Fragment::RemovePrefix), or
+  // elsewhere after SetPosition.
+  // Bound:  kResultBytesMax and what the last record adds, in memory at most
+  //         twice that: vectors grow by doubling. A fragment that is cut is
+  //         one record.
   // Errors: bad records are data; there is no other failure.
   virtual ParseResult Parse(const Fragment& fragment) = 0;
   virtual std::unique_ptr<Splitter> MakeSplitter() const = 0;

@@ -70,10 +70,13 @@ void Parse(benchmark::State& state, Parser& parser, absl::string_view text) {
   const std::vector<Fragment> fragments = MakeFragments(text);
   uint64_t records = 0;
   for (auto _ : state) {
-    for (const Fragment& fragment : fragments) {
-      const ParseResult result = parser.Parse(fragment);
-      records += result.records;
-      benchmark::DoNotOptimize(result.batch.size().bytes);
+    for (Fragment fragment : fragments) {
+      while (fragment.size > 0) {
+        const ParseResult result = parser.Parse(fragment);
+        fragment.RemovePrefix(result.bytes);
+        records += result.records;
+        benchmark::DoNotOptimize(result.batch.size().bytes);
+      }
     }
   }
   state.SetItemsProcessed(static_cast<int64_t>(records));

@@ -64,8 +64,7 @@ struct NdjsonParser::Task {
   const absl::string_view text;
   // Bytes that may be read from text.data() on.
   const size_t readable;
-  RecordBatchBuilder builder;
-  ParseResult result;
+  ResultBuilder result;
 };
 
 NdjsonParser::NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
@@ -76,27 +75,19 @@ NdjsonParser::NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
       index_bytes_(kIndexBytesMax) {}
 
 ParseResult NdjsonParser::Parse(const Fragment& fragment) {
-  Task task{
-      .fragment = fragment,
-      .text = {fragment.block->data() + fragment.begin, fragment.size},
-      .readable = fragment.block->capacity() - fragment.begin,
-      .builder = RecordBatchBuilder(
-          fragment.block, fragment.partition,
-          rows_ == nullptr ? 0 : static_cast<uint32_t>(rows_->row().size())),
-      .result = {}};
-  task.builder.Reserve(records_before_ + records_before_ / 8);
+  const size_t columns = rows_ == nullptr ? 0 : rows_->row().size();
+  Task task{.fragment = fragment,
+            .text = {fragment.block->data() + fragment.begin, fragment.size},
+            .readable = fragment.block->capacity() - fragment.begin,
+            .result = {fragment, progress_, static_cast<uint32_t>(columns)}};
   uint32_t at = 0;
   if (fragment.offset == 0 && absl::StartsWith(task.text, kByteOrderMark)) {
     at = static_cast<uint32_t>(kByteOrderMark.size());
   }
-  while (at < task.text.size()) at = ParseLines(task, at);
-  record_number_ += task.result.records;
-  line_ += task.result.lines;
-  records_before_ = task.builder.record_count();
-  if (task.builder.record_count() > 0) {
-    task.result.batch = std::move(task.builder).Build();
+  while (at < task.text.size() && !task.result.IsFull()) {
+    at = ParseLines(task, at);
   }
-  return std::move(task.result);
+  return std::move(task.result).Build(at);
 }
 
 uint32_t NdjsonParser::ParseLines(Task& task, uint32_t begin) {
@@ -123,19 +114,21 @@ uint32_t NdjsonParser::ParseLines(Task& task, uint32_t begin) {
       index_bytes_ /= 2;
       continue;
     }
-    for (uint32_t at = begin; at < end;) {
+    uint32_t at = begin;
+    while (at < end && !task.result.IsFull()) {
       const Line line = LineAt(text, at, true);
       ParseAlone(task, line);
       at = line.next;
     }
-    return end;
+    return at;
   }
 }
 
 uint32_t NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
   const absl::string_view text = task.text.substr(0, end);
   size_t backslash = text.find('\\', begin);
-  for (uint32_t at = begin; at < end;) {
+  uint32_t at = begin;
+  while (at < end && !task.result.IsFull()) {
     const Line line = LineAt(text, at, true);
     at = line.next;
     walker_.SkipTo(line.begin - begin);
@@ -167,7 +160,7 @@ uint32_t NdjsonParser::ParseIndexed(Task& task, uint32_t begin, uint32_t end) {
     }
     ParseAlone(task, line);
   }
-  return end;
+  return at;
 }
 
 bool NdjsonParser::IsTooLarge(const Task& task, const Line& line) const {
@@ -182,7 +175,7 @@ void NdjsonParser::ParseAlone(Task& task, const Line& line) {
     return;
   }
   if (IsJsonBlank(document)) {
-    ++task.result.lines;
+    task.result.AddLines(1);
     return;
   }
   std::optional<KeyTracker> key;
@@ -193,10 +186,10 @@ void NdjsonParser::ParseAlone(Task& task, const Line& line) {
       LineChecker(document, key.has_value() ? &*key : nullptr).Check();
   if (problem.fault == JsonFault::kNone) {
     if (rows_ != nullptr) {
-      if (!rows_->ReadScanned(document, task.builder.value_arena())) {
+      if (!rows_->ReadScanned(document, task.result.value_arena())) {
         return AddBadRow(task, line);
       }
-      task.builder.AddRow(rows_->row());
+      task.result.AddRow(rows_->row());
     }
     AddRecord(task, line, key.has_value() ? key->token() : KeyToken{},
               line.begin);
@@ -212,10 +205,10 @@ inline void NdjsonParser::AddIndexed(Task& task, const Line& line,
                                      bool has_escapes, const KeyToken& key) {
   if (rows_ != nullptr) {
     if (!rows_->ReadIndexed(task.text.data() + begin, line.begin - begin, place,
-                            has_escapes, task.builder.value_arena())) {
+                            has_escapes, task.result.value_arena())) {
       return AddBadRow(task, line);
     }
-    task.builder.AddRow(rows_->row());
+    task.result.AddRow(rows_->row());
   }
   AddRecord(task, line, key, begin);
 }
@@ -241,25 +234,20 @@ void NdjsonParser::AddRecord(Task& task, const Line& line, const KeyToken& key,
     if (key.is_escaped) {
       unescaped = JsonUnescape(text);
       text = unescaped;
-      entry.key_begin = task.builder.AddToArena(text);
+      entry.key_begin = task.result.AddToArena(text);
       entry.key_in_arena = true;
     }
     entry.key_size = static_cast<uint32_t>(text.size());
     entry.key_hash = KeyHash(text);
     entry.has_key_hash = true;
   }
-  task.builder.Add(entry);
-  ++task.result.records;
-  ++task.result.lines;
+  task.result.AddRecord(entry);
+  task.result.AddLines(1);
 }
 
 void NdjsonParser::AddError(Task& task, const Line& line, ParseError error) {
-  error.record_number = record_number_ + task.result.records;
-  error.line = line_ + task.result.lines;
-  error.byte_offset = static_cast<uint64_t>(task.fragment.offset) + line.begin;
-  task.result.errors.push_back(std::move(error));
-  ++task.result.records;
-  ++task.result.lines;
+  task.result.AddError(line.begin, std::move(error));
+  task.result.AddLines(1);
 }
 
 std::unique_ptr<Splitter> NdjsonParser::MakeSplitter() const {
@@ -272,8 +260,8 @@ std::unique_ptr<Parser> NdjsonParser::Fork() const {
 }
 
 void NdjsonParser::SetPosition(uint64_t record_number, uint64_t line) {
-  record_number_ = record_number;
-  line_ = line;
+  progress_.record_number = record_number;
+  progress_.line = line;
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include "core/format/ndjson/key_path.h"
 #include "core/format/ndjson/row_reader.h"
 #include "core/format/ndjson/structural_walker.h"
-#include "core/record/record_batch_builder.h"
+#include "core/format/result_builder.h"
 #include "core/record/schema.h"
 
 #include <absl/status/statusor.h>
@@ -47,11 +47,11 @@ class NdjsonParser final : public Parser {
  private:
   struct Task;
 
-  // Parses whole lines that the walker can index together, from `begin` on.
-  // Returns: where they end.
+  // Parses whole lines that the walker can index together, from `begin` on,
+  // until the result is full. Returns: where it stopped, at a line's beginning
+  // or the end.
   uint32_t ParseLines(Task& task, uint32_t begin);
-  // The lines that were indexed: text[begin, end). Returns: where it had to
-  // stop, at a line's beginning or `end`.
+  // The lines that were indexed: text[begin, end). Returns: likewise.
   uint32_t ParseIndexed(Task& task, uint32_t begin, uint32_t end);
   // A line by itself, without the walker.
   void ParseAlone(Task& task, const Line& line);
@@ -71,10 +71,7 @@ class NdjsonParser final : public Parser {
   StructuralWalker walker_;
   // Null without columns.
   const std::unique_ptr<RowReader> rows_;
-  uint64_t record_number_ = 1;
-  uint64_t line_ = 1;
-  // Of the previous fragment: how much room the next one will need.
-  size_t records_before_ = 0;
+  ParseProgress progress_;
   // How much is indexed at once: less near bad lines.
   uint32_t index_bytes_;
 };

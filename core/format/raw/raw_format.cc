@@ -6,7 +6,6 @@
 #include "core/format/line_cursor.h"
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
-#include "core/record/record_batch_builder.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -15,35 +14,25 @@
 namespace penstock::core {
 
 ParseResult RawParser::Parse(const Fragment& fragment) {
-  ParseResult result;
   const absl::string_view text(fragment.block->data() + fragment.begin,
                                fragment.size);
-  RecordBatchBuilder builder(fragment.block, fragment.partition);
-  builder.Reserve(records_before_ + records_before_ / 8);
-  for (uint32_t at = 0; at < text.size();) {
+  ResultBuilder result(fragment, progress_);
+  uint32_t at = 0;
+  while (at < text.size() && !result.IsFull()) {
     const Line line = LineAt(text, at, /*strip_cr=*/false);
     const uint32_t size = line.end - line.begin;
     if (size <= config_.record_bytes_max && !fragment.is_cut) [[likely]] {
-      builder.Add({.value_begin = fragment.begin + line.begin,
-                   .value_size = size,
-                   .offset = fragment.offset + line.begin});
+      result.AddRecord({.value_begin = fragment.begin + line.begin,
+                        .value_size = size,
+                        .offset = fragment.offset + line.begin});
     } else {
-      ParseError error = RecordTooLarge(text.substr(line.begin, size),
-                                        config_.record_bytes_max);
-      error.record_number = record_number_ + result.records;
-      error.line = line_ + result.lines;
-      error.byte_offset = static_cast<uint64_t>(fragment.offset) + line.begin;
-      result.errors.push_back(std::move(error));
+      result.AddError(line.begin, RecordTooLarge(text.substr(line.begin, size),
+                                                 config_.record_bytes_max));
     }
-    ++result.records;
-    ++result.lines;
+    result.AddLines(1);
     at = line.next;
   }
-  record_number_ += result.records;
-  line_ += result.lines;
-  records_before_ = builder.record_count();
-  if (builder.record_count() > 0) result.batch = std::move(builder).Build();
-  return result;
+  return std::move(result).Build(at);
 }
 
 std::unique_ptr<Splitter> RawParser::MakeSplitter() const {
@@ -51,8 +40,8 @@ std::unique_ptr<Splitter> RawParser::MakeSplitter() const {
 }
 
 void RawParser::SetPosition(uint64_t record_number, uint64_t line) {
-  record_number_ = record_number;
-  line_ = line;
+  progress_.record_number = record_number;
+  progress_.line = line;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
 #include "core/format/raw/config.h"
+#include "core/format/result_builder.h"
 #include "core/record/schema.h"
 
 #include <absl/status/statusor.h>
@@ -31,10 +32,7 @@ class RawParser final : public Parser {
 
  private:
   const RawConfig config_;
-  uint64_t record_number_ = 1;
-  uint64_t line_ = 1;
-  // Of the previous fragment: how much room the next one will need.
-  size_t records_before_ = 0;
+  ParseProgress progress_;
 };
 
 // For the registry. Errors: INVALID_CONFIG.

@@ -67,7 +67,8 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
 
   // Each of these runs a step in the strand, unless all is over by then. A task
   // of the executor does one step only, so that a connector that reads holds
-  // back no other for longer than a block takes (INV-13).
+  // back no other for longer than a block takes, or a result of a part of one
+  // (INV-13).
   void Post(void (Work::*step)());
   template <typename Command>
   void PostCommand(void (Work::*step)(const Command&), Command command);
@@ -110,9 +111,10 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   absl::Status TryReplaySome();
   // Errors: POSITION_MISMATCH unless the step begins here; CheckPosition's.
   absl::StatusOr<FilePosition> CheckStep(absl::string_view metadata);
-  // Parses a fragment and moves behind it. The batch carries the bad records,
-  // if they are kept.
-  ParseResult Parse(const Fragment& fragment);
+  // Parses a piece, as much as makes one result, and moves behind that; the
+  // rest is the next piece. The batch carries the bad records, if they are
+  // kept. Requires: it has a fragment.
+  ParseResult Parse(FragmentReader::Piece& piece);
   // The file as it is known by now.
   FilePosition Known() ABSL_LOCKS_EXCLUDED(mu_);
   // A file that was shorter than a fingerprint when it was opened is known
@@ -212,12 +214,11 @@ void FileReader::Work::ReadSome() {
 }
 
 absl::Status FileReader::Work::TryReadSome() {
-  ASSIGN_OR_RETURN(const FragmentReader::Piece piece,
-                   fragments_.Next(std::nullopt),
+  ASSIGN_OR_RETURN(FragmentReader::Piece piece, fragments_.Next(std::nullopt),
                    _ << "while reading " << base_.path);
   ReportTorn();
   if (piece.fragment.has_value()) {
-    ParseResult result = Parse(*piece.fragment);
+    ParseResult result = Parse(piece);
     std::optional<RecordBatch> batch;
     if (!result.batch.IsEmpty()) batch = std::move(result.batch);
     RETURN_IF_ERROR(LearnBeginning());
@@ -314,7 +315,7 @@ void FileReader::Work::Replay(const ReplayCommand& command) {
   ReplaySome();
 }
 
-// One block, then the next task.
+// One result, then the next task.
 void FileReader::Work::ReplaySome() {
   const absl::Status status = TryReplaySome();
   if (!status.ok()) {
@@ -327,11 +328,11 @@ void FileReader::Work::ReplaySome() {
 absl::Status FileReader::Work::TryReplaySome() {
   const uint64_t end = replaying_->step.end;
   if (fragments_.position() < end) {
-    ASSIGN_OR_RETURN(const FragmentReader::Piece piece, fragments_.Next(end),
+    ASSIGN_OR_RETURN(FragmentReader::Piece piece, fragments_.Next(end),
                      _ << "while replaying " << base_.path);
     ReportTorn();
     if (!piece.fragment.has_value()) return absl::OkStatus();
-    ParseResult result = Parse(*piece.fragment);
+    ParseResult result = Parse(piece);
     if (!result.errors.empty()) consumer_.ParseErrors(std::move(result.errors));
     if (!result.batch.IsEmpty()) {
       RecordBatch& batch = result.batch;
@@ -380,8 +381,10 @@ absl::StatusOr<FilePosition> FileReader::Work::CheckStep(
   return step;
 }
 
-ParseResult FileReader::Work::Parse(const Fragment& fragment) {
+ParseResult FileReader::Work::Parse(FragmentReader::Piece& piece) {
+  const Fragment& fragment = *piece.fragment;
   ParseResult result = parser_->Parse(fragment);
+  if (result.bytes < fragment.size) fragments_.GiveBack(piece, result.bytes);
   for (ParseError& error : result.errors) error.input = base_.path;
   if (consumer_.KeepsBadRecords()) {
     result.batch.AddBadRecords(ToBadRecords(fragment.partition, result.errors));

@@ -15,14 +15,15 @@ namespace penstock::core {
 
 // The reader of the source "file".
 //
-//                Replay, Skip: one task a block, then the report
+//                Replay, Skip: one task a result, then the report
 //                    │
 //   opened ──────────┴──Extend──▶ reading ──end──▶ ended
 //                                  │   ▲              (Queue still drains)
 //            Pause, queue is full ─┘   └─ Extend, a flush made room
 //
 // Each reading task reads one block, parses it, stages the batch with the
-// position behind it, and posts the next. Tasks run in a strand on the I/O
+// position behind it, and posts the next. Of a block that makes more than one
+// result the rest waits for the next task. Tasks run in a strand on the I/O
 // executor, so they are serial; a Queue is answered inline, by flushing the
 // InputQueue. While nothing is to be read there is no task, no block and no
 // parser memory.
@@ -32,7 +33,8 @@ namespace penstock::core {
 //            I/O executor (all others).
 // Lifecycle: until Disconnect or a fatal error; then it says nothing more. The
 //            destructor waits for the block that is being read.
-// Bound:     InputConsumer::MaxQueuedBytes() staged, and FragmentReader's.
+// Bound:     InputConsumer::MaxQueuedBytes() and one result staged, and
+//            FragmentReader's.
 class FileReader final : public InputReader {
  public:
   struct Options {

@@ -35,10 +35,24 @@ void FragmentReader::Seek(uint64_t offset) {
   is_seam_unchecked_ = offset > 0;
   is_torn_ = false;
   cut_.reset();
+  rest_.reset();
+}
+
+void FragmentReader::GiveBack(Piece& piece, uint32_t bytes) {
+  CHECK(piece.fragment.has_value() && !piece.fragment->is_cut);
+  CHECK(bytes > 0 && bytes < piece.fragment->size);
+  rest_ = piece;
+  rest_->fragment->RemovePrefix(bytes);
+  position_ = static_cast<uint64_t>(rest_->fragment->offset);
+  piece.at_end = false;
 }
 
 absl::StatusOr<FragmentReader::Piece> FragmentReader::Next(
     std::optional<uint64_t> limit) {
+  if (rest_.has_value()) {
+    position_ += rest_->fragment->size;
+    return *std::exchange(rest_, std::nullopt);
+  }
   if (is_seam_unchecked_ && position_ != limit) {
     RETURN_IF_ERROR(PassSeam(limit));
   }

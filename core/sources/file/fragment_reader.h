@@ -22,8 +22,8 @@ namespace penstock::core {
 //
 // Owner:   a reader's tasks. Threads: thread-compatible; Blocks: as the disk
 //          does.
-// Bound:   one block besides those it gave out, at most
-//          RecordBytesMax() + Parser::kFramingBytesMax bytes long.
+// Bound:   one block besides those it gave out, or the one that came back, at
+//          most RecordBytesMax() + Parser::kFramingBytesMax bytes long.
 class FragmentReader {
  public:
   // What one call of Next found.
@@ -54,8 +54,17 @@ class FragmentReader {
   // `limit`; those of the file.
   absl::StatusOr<Piece> Next(std::optional<uint64_t> limit);
 
-  // Frees the blocks kept for reuse.
-  void ReleaseMemory() { pool_.reset(); }
+  // Only the first `bytes` of `piece`, which is what Next gave last, were used:
+  // the rest is what it gives next, unless Seek comes first.
+  // Requires: 0 < bytes < the fragment's size, which is not cut.
+  // Ensures:  position() is behind what was used, and that is not the end.
+  void GiveBack(Piece& piece, uint32_t bytes);
+
+  // Frees the blocks kept for reuse. What was given back is read again.
+  void ReleaseMemory() {
+    pool_.reset();
+    rest_.reset();
+  }
 
  private:
   // A block and what was read into it.
@@ -90,6 +99,8 @@ class FragmentReader {
   // splitter has seen all of that.
   std::optional<Fragment> cut_;
   uint64_t skipped_to_ = 0;
+  // What was given back: it begins at position_.
+  std::optional<Piece> rest_;
 };
 
 }  // namespace penstock::core

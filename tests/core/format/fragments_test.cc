@@ -8,6 +8,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace penstock::core {
 namespace {
@@ -106,6 +108,48 @@ TEST_P(FragmentsTest, EveryReadSizeGivesTheSameWhereRecordsAreTooLong) {
       ASSERT_EQ(pieces, whole) << "reads of " << bytes << " of:\n" << text;
     }
   }
+}
+
+// One fragment, many results: each is bounded, and together they are what
+// fragments of one result each give.
+TEST_P(FragmentsTest, WhatFillsAResultIsGoneOnWithInTheNext) {
+  constexpr size_t kSmall = size_t{16} << 10;
+  // The vectors may have room for as much again, and the last record, or the
+  // last slab of an arena, may go beyond.
+  constexpr uint64_t kResultBytesMax =
+      2 * Parser::kResultBytesMax + (size_t{1} << 20);
+  Random random = TestRandom();
+  const std::string text = GetParam().random_text(random, 90'000);
+  const std::vector<uint64_t> bytes = ResultBytes(*GetParam().make(1000), text);
+  EXPECT_GT(bytes.size(), 1u);
+  EXPECT_THAT(bytes, testing::Each(testing::Lt(kResultBytesMax)));
+  EXPECT_EQ(ParseWhole(*GetParam().make(1000), text),
+            ParseInReads(*GetParam().make(1000), text, kSmall));
+}
+
+// The field cases of INV-6: 2 bytes are the smallest record there is.
+TEST_P(FragmentsTest, TheSmallestBadRecordsFillResultsToo) {
+  std::string text;
+  while (text.size() < size_t{1} << 20) text += "x\n";
+  std::unique_ptr<Parser> parser = GetParam().make(1000);
+  const std::vector<uint64_t> bytes = ResultBytes(*parser, text);
+  EXPECT_THAT(bytes, testing::Each(testing::Lt(2 * Parser::kResultBytesMax)));
+  EXPECT_GT(bytes.size(), 5u);
+}
+
+TEST(WideRowsTest, RowsFillAResult) {
+  Schema schema;
+  for (int i = 0; i < 1'000; ++i) {
+    schema.columns.push_back({.name = absl::StrCat("c", i)});
+  }
+  std::string text;
+  for (int i = 0; i < 5'000; ++i) text += "{}\n";
+  const std::unique_ptr<Parser> parser =
+      *MakeNdjsonParser(NdjsonConfig{}, schema);
+  const std::vector<uint64_t> bytes = ResultBytes(*parser, text);
+  EXPECT_THAT(bytes, testing::Each(testing::Lt(2 * Parser::kResultBytesMax)));
+  // 16,000 bytes a row.
+  EXPECT_GT(bytes.size(), 15u);
 }
 
 // A value that ends in CR is left out: read as a line again it has one less.

@@ -36,14 +36,37 @@ class Feeder {
     if (!piece.empty()) {
       std::memcpy(block->data() + kBegin, piece.data(), piece.size());
     }
-    const ParseResult result =
-        parser_.Parse({.block = std::move(block),
-                       .begin = kBegin,
-                       .size = static_cast<uint32_t>(piece.size()),
-                       .partition = 0,
-                       .offset = offset,
-                       .is_last = is_last,
-                       .is_cut = is_cut});
+    Fragment fragment{.block = std::move(block),
+                      .begin = kBegin,
+                      .size = static_cast<uint32_t>(piece.size()),
+                      .partition = 0,
+                      .offset = offset,
+                      .is_last = is_last,
+                      .is_cut = is_cut};
+    const size_t block_bytes = fragment.block->capacity();
+    while (fragment.size > 0) {
+      const ParseResult result = parser_.Parse(fragment);
+      Take(result);
+      uint64_t bytes = 0;
+      for (const ParseError& error : result.errors) {
+        bytes += error.MemoryBytes();
+      }
+      if (!result.batch.IsEmpty()) {
+        bytes += result.batch.MemoryBytes() - block_bytes;
+      }
+      result_bytes_.push_back(bytes);
+      fragment.RemovePrefix(result.bytes);
+    }
+  }
+
+  const std::vector<uint64_t>& result_bytes() const { return result_bytes_; }
+  ParsedText Finish() {
+    parsed_.hash = hasher_.Finish();
+    return std::move(parsed_);
+  }
+
+ private:
+  void Take(const ParseResult& result) {
     for (size_t i = 0; i < result.batch.record_count(); ++i) {
       const Record record = result.batch.At(i);
       parsed_.records.push_back(OwnedRecord::Of(record));
@@ -58,15 +81,10 @@ class Feeder {
     parsed_.line_count += result.lines;
   }
 
-  ParsedText Finish() {
-    parsed_.hash = hasher_.Finish();
-    return std::move(parsed_);
-  }
-
- private:
   Parser& parser_;
   StepHasher hasher_;
   ParsedText parsed_;
+  std::vector<uint64_t> result_bytes_;
 };
 
 }  // namespace
@@ -149,6 +167,12 @@ ParsedText ParseWhole(Parser& parser, absl::string_view text) {
   Feeder feeder(parser);
   feeder.Feed(text, 0, true);
   return feeder.Finish();
+}
+
+std::vector<uint64_t> ResultBytes(Parser& parser, absl::string_view text) {
+  Feeder feeder(parser);
+  feeder.Feed(text, 0, true);
+  return feeder.result_bytes();
 }
 
 ParsedText ParseSplit(Parser& parser, absl::string_view text, size_t split) {
