@@ -65,7 +65,10 @@ struct PgSession {
 // COMMIT is then unknown. One thing blocks beyond it: looking up a host's name,
 // which libpq does while it connects.
 //
-// Text is UTF-8, times are ISO in UTC, commits are durable when confirmed.
+// Text is UTF-8, times are ISO in UTC, commits are durable when confirmed: also
+// at the standbys that the server waits for. A commit whose wait for them was
+// cancelled over there is one of unknown outcome, UNAVAILABLE, and closes the
+// session, though the server calls it a success.
 //
 // Threads:   confined to one thread at a time. Lifetime: `clock` outlives it.
 // Lifecycle: connected at birth; closed by an error of the connection, never
@@ -138,6 +141,8 @@ class PgConnection {
   absl::Status CheckPeer();
   // Of what was sent: the last result, or the first error. Stops at COPY.
   absl::StatusOr<PgResult> Collect(absl::Time deadline);
+  // Counts those that say a commit was not confirmed by its standbys.
+  static void Notice(void* connection, const pg_result* notice);
   // The next result; null: there is none.
   absl::StatusOr<pg_result*> Next(absl::Time deadline);
   absl::Status ResultError(const pg_result* result) const;
@@ -150,6 +155,8 @@ class PgConnection {
   pg_conn* connection_;
   PgSession session_;
   bool in_copy_ = false;
+  // A commit of the statements under way is not known to be at the standbys.
+  bool unreplicated_ = false;
 };
 
 }  // namespace penstock::core

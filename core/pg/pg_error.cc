@@ -28,6 +28,7 @@ constexpr std::array kSqlStates = {
     SqlStateEntry{"08", Reason::UNAVAILABLE},
     SqlStateEntry{"25006", Reason::UNAVAILABLE},
     SqlStateEntry{"25P03", Reason::UNAVAILABLE},
+    SqlStateEntry{"25P04", Reason::UNAVAILABLE},
     SqlStateEntry{"40", Reason::UNAVAILABLE},
     SqlStateEntry{"53", Reason::UNAVAILABLE},
     SqlStateEntry{"53100", Reason::STORAGE_FULL},
@@ -116,6 +117,12 @@ absl::Status MakePgError(const PgErrorFields& fields) {
   }
   return MakeError(ReasonOfSqlState(fields.sqlstate), message,
                    std::move(metadata));
+}
+
+absl::Status NotOfARow(const absl::Status& error) {
+  if (!HasReason(error, Reason::ROW_REFUSED)) return error;
+  return MakeError(Reason::INVALID_REQUEST, error.message(),
+                   GetErrorInfo(error)->metadata);
 }
 
 std::optional<std::string> SqlStateOf(const absl::Status& error) {

@@ -32,6 +32,10 @@ Reason ReasonOfSqlState(absl::string_view sqlstate);
 // there is one, "context", uncut up to the same cap.
 absl::Status MakePgError(const PgErrorFields& fields);
 
+// An error of a statement that sent no rows: a value or a constraint that is in
+// its way is not about any of them, but for a person to mend, INVALID_REQUEST.
+absl::Status NotOfARow(const absl::Status& error);
+
 // The SQLSTATE of an error that MakePgError made; nullopt: another error.
 std::optional<std::string> SqlStateOf(const absl::Status& error);
 // Its context; empty: it has none.

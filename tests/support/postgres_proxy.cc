@@ -76,6 +76,7 @@ struct PostgresProxy::Wire {
   // Until the server's next answer ends; then the wire is cut.
   bool swallow = false;
   bool held = false;
+  bool deaf = false;
   std::string held_bytes;
 
   bool is_dead() const { return server < 0 && client < 0; }
@@ -150,7 +151,7 @@ void PostgresProxy::Loop(const std::stop_token& stop) {
     for (const Wire& wire : wires_) {
       // Negative ones are passed over. A client is not heard while it is held.
       polled.push_back({wire.held ? -1 : wire.client, POLLIN, 0});
-      polled.push_back({wire.server, POLLIN, 0});
+      polled.push_back({wire.deaf ? -1 : wire.server, POLLIN, 0});
     }
     if (::poll(polled.data(), polled.size(), /*timeout=*/-1) < 0) continue;
     std::array<char, 64> drained;
@@ -229,8 +230,10 @@ void PostgresProxy::PassStatement(Wire& wire, size_t bytes) {
       break;
     case Deed::kHold:
     case Deed::kHoldHalf:
-      now = deed == Deed::kHold ? 0 : now / 2;
+    case Deed::kStop:
+      now = deed == Deed::kHoldHalf ? now / 2 : 0;
       wire.held = true;
+      wire.deaf = deed == Deed::kStop;
       wire.held_bytes = statement.substr(now);
       break;
   }
@@ -276,9 +279,16 @@ void PostgresProxy::Release() {
   }
   for (Wire& wire : wires_) {
     if (!wire.held) continue;
-    // Nobody waits for the answer any more; the wire ends with it.
-    wire.swallow = true;
     SendAll(wire.server, wire.held_bytes);
+    if (std::exchange(wire.deaf, false)) {
+      wire.held = false;
+      MutexLock lock(mu_);
+      --held_;
+      changed_.NotifyAll();
+    } else {
+      // Nobody waits for the answer any more; the wire ends with it.
+      wire.swallow = true;
+    }
   }
 }
 

@@ -36,6 +36,9 @@ class PostgresProxy {
     kHold,
     // The server has the first half of it until ReleaseHeld.
     kHoldHalf,
+    // Neither side hears of the other until ReleaseHeld: the client's process
+    // is stopped just before it.
+    kStop,
   };
   struct Statement {
     // Of all sessions since SetScript, from 1.
@@ -60,7 +63,8 @@ class PostgresProxy {
   uint64_t statements() const ABSL_LOCKS_EXCLUDED(mu_);
   // Blocks: until a statement is held.
   void WaitForHeld() ABSL_LOCKS_EXCLUDED(mu_);
-  // Sends on what is held. Blocks: until the server has answered it.
+  // Sends on what is held. Blocks: until the server has answered it, except
+  // where the client was stopped and hears the answer itself.
   void ReleaseHeld() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -103,14 +103,14 @@ PostgresServer& PostgresServer::Shared() {
   return server;
 }
 
-PostgresServer::PostgresServer() {
-  MakeCluster();
+PostgresServer::PostgresServer(const PostgresServer* primary) {
+  MakeCluster(primary);
   Start();
 }
 
 PostgresServer::~PostgresServer() { StopAtOnce(); }
 
-void PostgresServer::MakeCluster() {
+void PostgresServer::MakeCluster(const PostgresServer* primary) {
   const std::string data = directory_.Path("data");
   CHECK_EQ(::mkdir(data.c_str(), 0700), 0);
   if (const passwd* user = ServerUser()) {
@@ -123,17 +123,22 @@ void PostgresServer::MakeCluster() {
   if (child == 0) {
     BecomeServer(parent);
     if (::chdir(directory_.path().c_str()) != 0) ::_exit(126);
-    if (::freopen("initdb.log", "w", stdout) == nullptr) ::_exit(126);
+    if (::freopen("make.log", "w", stdout) == nullptr) ::_exit(126);
     ::dup2(1, 2);
+    if (primary != nullptr) {
+      Execute(BinDirectory() + "/pg_basebackup",
+              {"-D", data, "-h", primary->directory(), "-U", std::string(kUser),
+               "-R", "-X", "stream", "-c", "fast", "--no-sync"});
+    }
     Execute(BinDirectory() + "/initdb",
             {"-D", data, "-U", std::string(kUser), "-A", "trust", "-E", "UTF8",
              "--locale=C.UTF-8", "--no-sync", "--no-instructions"});
   }
   int status = 0;
   CHECK_EQ(::waitpid(child, &status, 0), child);
-  CHECK_EQ(status, 0) << "initdb: "
+  CHECK_EQ(status, 0) << "making a cluster: "
                       << PosixFileSystem()
-                             .ReadFile(directory_.Path("initdb.log"))
+                             .ReadFile(directory_.Path("make.log"))
                              .value_or("no log");
 }
 
@@ -189,8 +194,8 @@ void PostgresServer::ReadLog(int fd) {
     if (got <= 0) break;
     log_.append(block.data(), static_cast<size_t>(got));
     if (!ready_) {
-      ready_ = absl::StrContains(
-          log_, "database system is ready to accept connections");
+      // "connections", of a standby "read-only connections".
+      ready_ = absl::StrContains(log_, "database system is ready to accept ");
     }
     if (log_.size() > kLogBytesMax) log_.erase(0, log_.size() - kLogBytesMax);
     changed_.NotifyAll();
@@ -205,6 +210,12 @@ void PostgresServer::StopAtOnce() {
   if (pid_ == 0) return;
   ::kill(pid_, SIGQUIT);
   Reap();
+}
+
+void PostgresServer::Promote() {
+  StopAtOnce();
+  CHECK_EQ(::unlink(directory_.Path("data/standby.signal").c_str()), 0);
+  Start();
 }
 
 void PostgresServer::Reap() {

@@ -47,7 +47,9 @@ class PostgresServer {
 
   // Requires: Missing() has no value. Fails hard, with the server's log, when
   // it does not start within a minute.
-  PostgresServer();
+  // With a `primary` it is a standby of that one, by streaming replication
+  // under the application name "walreceiver", and begins as its copy.
+  explicit PostgresServer(const PostgresServer* primary = nullptr);
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
   ~PostgresServer();
@@ -62,12 +64,16 @@ class PostgresServer {
   void StopAtOnce();
   void Start();
 
+  // A standby becomes a server of its own, with what it has received.
+  void Promote();
+
   // Where its socket is.
   const std::string& directory() const { return directory_.path(); }
   std::string log() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void MakeCluster();
+  // Empty, as initdb makes it, or of a running server.
+  void MakeCluster(const PostgresServer* primary);
   void Launch(int log_fd);
   void ReadLog(int fd) ABSL_LOCKS_EXCLUDED(mu_);
   void Reap();

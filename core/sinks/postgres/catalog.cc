@@ -157,24 +157,23 @@ absl::Status MakeTable(PgConnection& connection, const TableName& name,
                        absl::string_view create_sql, absl::Time deadline) {
   const std::array params = {
       PgParam::Text(PgConnection::QuoteIdentifier(name.schema))};
-  RETURN_IF_ERROR(connection.Exec(
-      absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kMakersLock, ")"),
-      deadline));
   // CREATE SCHEMA asks for a right that few have, also where there is one.
   ASSIGN_OR_RETURN(
       const PgResult result,
       connection.Exec("SELECT pg_catalog.to_regnamespace($1) IS NULL", params,
                       deadline));
-  if (result.Bool(0, 0)) {
-    RETURN_IF_ERROR(connection.Exec(
-        absl::StrCat("CREATE SCHEMA ",
-                     PgConnection::QuoteIdentifier(name.schema)),
-        deadline))
-    << "while making schema " << name.schema;
-  }
-  RETURN_IF_ERROR(connection.Exec(create_sql, deadline))
+  const std::string schema_sql =
+      result.Bool(0, 0)
+          ? absl::StrCat("CREATE SCHEMA IF NOT EXISTS ",
+                         PgConnection::QuoteIdentifier(name.schema), "; ")
+          : "";
+  // One message, and so one transaction, which the server ends by itself.
+  RETURN_IF_ERROR(
+      connection.Exec(absl::StrCat("SELECT pg_advisory_xact_lock(", kMakersLock,
+                                   "); ", schema_sql, create_sql),
+                      deadline))
   << "while making table " << name.ToString();
-  return connection.Commit(deadline);
+  return absl::OkStatus();
 }
 
 }  // namespace penstock::core

@@ -76,7 +76,8 @@ absl::StatusOr<std::optional<PgTable>> ReadTable(PgConnection& connection,
 
 // Runs `create_sql`, a CREATE TABLE IF NOT EXISTS for `name`, after making its
 // schema where that is missing. Makers of tables run one at a time: the words
-// IF NOT EXISTS alone fail when two of them meet.
+// IF NOT EXISTS alone fail when two of them meet. One that is stopped, whenever
+// that is, holds up no other.
 absl::Status MakeTable(PgConnection& connection, const TableName& name,
                        absl::string_view create_sql, absl::Time deadline);
 

@@ -18,14 +18,81 @@ namespace {
 
 bool IsDeletion(const Record& record) { return record.meta.op == Op::kDelete; }
 
+// What a value takes whatever its text is: the length, and bytes of fixed size,
+// or those that begin the others.
+size_t FixedBytes(const PgColumn& column) {
+  constexpr size_t kLength = 4;
+  if (column.is_array) return kLength + 12 + 8;
+  switch (column.layout) {
+    case PgLayout::kBool:
+    case PgLayout::kInt2:
+    case PgLayout::kInt4:
+    case PgLayout::kFloat4:
+    case PgLayout::kDate:
+      return kLength + 4;
+    case PgLayout::kInt8:
+    case PgLayout::kFloat8:
+    case PgLayout::kTime:
+    case PgLayout::kTimestamp:
+    case PgLayout::kTimestamptz:
+      return kLength + 8;
+    case PgLayout::kNumeric:
+    case PgLayout::kUuid:
+      return kLength + 16;
+    case PgLayout::kText:
+    case PgLayout::kJson:
+    case PgLayout::kJsonb:
+    case PgLayout::kBytea:
+    case PgLayout::kOther:
+      return kLength + 1;
+  }
+  return kLength;
+}
+
+// How many bytes come of one of JSON in an array: of "" and a comma, or of a
+// digit and a comma.
+size_t ElementFactor(const PgColumn& column) {
+  switch (column.layout) {
+    case PgLayout::kInt2:
+    case PgLayout::kInt4:
+    case PgLayout::kFloat4:
+      return 4;
+    case PgLayout::kInt8:
+    case PgLayout::kFloat8:
+      return 6;
+    case PgLayout::kNumeric:
+      return 7;
+    default:
+      return 2;
+  }
+}
+
+size_t RecordBytes(const RowPlan& plan) {
+  // Of the text form: times are the longest, a tab behind each.
+  constexpr size_t kTextValue = 32;
+  size_t bytes = 8;
+  for (const PlannedColumn& planned : plan.columns) {
+    bytes += plan.is_binary ? FixedBytes(planned.column) : kTextValue;
+  }
+  return bytes;
+}
+
+size_t PayloadFactor(const RowPlan& plan) {
+  // Escapes double text; without them a value has the bytes that came.
+  size_t factor = plan.is_binary ? 1 : 2;
+  for (const PlannedColumn& planned : plan.columns) {
+    if (!planned.column.is_array) continue;
+    factor = std::max(factor, ElementFactor(planned.column));
+  }
+  return factor;
+}
+
 }  // namespace
 
 PostgresEncoder::PostgresEncoder(std::shared_ptr<const RowPlan> plan)
     : plan_(std::move(plan)),
-      has_array_(std::any_of(plan_->columns.begin(), plan_->columns.end(),
-                             [](const PlannedColumn& planned) {
-                               return planned.column.is_array;
-                             })) {}
+      record_bytes_(RecordBytes(*plan_)),
+      payload_factor_(PayloadFactor(*plan_)) {}
 
 absl::Status PostgresEncoder::Encode(const Record& record, FrameBuffer& out) {
   RETURN_IF_ERROR(CheckRecord(record));
@@ -89,11 +156,7 @@ absl::Status PostgresEncoder::EncodeText(const Record& record,
 
 size_t PostgresEncoder::EstimateBytes(size_t records,
                                       size_t payload_bytes) const {
-  // The widest of fixed size is 20 bytes with its length. A number in an array
-  // takes two bytes of JSON at least, 14 here at most; escapes double text.
-  const size_t fixed = 4 + 24 * (plan_->columns.size() + 1);
-  const size_t factor = !plan_->has_schema ? 1 : has_array_ ? 7 : 2;
-  return records * fixed + factor * payload_bytes;
+  return records * record_bytes_ + payload_factor_ * payload_bytes;
 }
 
 std::unique_ptr<RowEncoder> PostgresEncoder::Clone() const {

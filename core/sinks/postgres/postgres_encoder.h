@@ -31,7 +31,10 @@ class PostgresEncoder final : public RowEncoder {
   absl::Status CheckRecord(const Record& record) const;
 
   const std::shared_ptr<const RowPlan> plan_;
-  const bool has_array_;
+  // See EstimateBytes: at most so many for each record, and for each byte of
+  // it.
+  const size_t record_bytes_;
+  const size_t payload_factor_;
 };
 
 }  // namespace penstock::core

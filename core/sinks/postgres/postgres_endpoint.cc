@@ -99,11 +99,12 @@ absl::Status PostgresEndpoint::EnsureSession() {
   if (last_session_.has_value()) {
     const std::array sessions = {*last_session_};
     RETURN_IF_ERROR(EndSessions(*made, sessions, deadline));
-    last_session_.reset();
   }
+  // The next to be ended, should it not get through what follows.
+  last_session_ = made->session();
   if (writing_->exactly_once()) {
     const absl::StatusOr<Step> progress =
-        writing_->progress.Read(*made, shard_, deadline);
+        writing_->progress.Confirm(*made, shard_, deadline);
     if (!progress.ok() && IsForGood(progress.status())) {
       broken_ = progress.status();
     }
@@ -111,9 +112,14 @@ absl::Status PostgresEndpoint::EnsureSession() {
     progress_ = *progress;
   }
   if (!writing_->plan->session_sql.empty()) {
-    RETURN_IF_ERROR(made->Exec(writing_->plan->session_sql, deadline))
-    << "while preparing a session";
+    const absl::StatusOr<PgResult> prepared =
+        made->Exec(writing_->plan->session_sql, deadline);
+    if (!prepared.ok()) {
+      return WithContext(NotOfARow(prepared.status()),
+                         "while preparing a session");
+    }
   }
+  last_session_.reset();
   session_ = std::move(made);
   return absl::OkStatus();
 }
@@ -163,8 +169,8 @@ absl::Status PostgresEndpoint::CheckInBatch(absl::string_view what) const {
 
 absl::Status PostgresEndpoint::Begin() {
   const RowPlan& plan = *writing_->plan;
-  RETURN_IF_ERROR(
-      session_->BeginCopy(absl::StrCat("BEGIN; ", plan.copy_sql), Deadline()));
+  RETURN_IF_ERROR(NotOfARow(
+      session_->BeginCopy(absl::StrCat("BEGIN; ", plan.copy_sql), Deadline())));
   if (plan.is_binary) {
     RETURN_IF_ERROR(session_->PutCopyData(kBinaryHeader, Deadline()));
   }
@@ -225,7 +231,8 @@ absl::StatusOr<bool> PostgresEndpoint::Write(bool is_probe) {
         session_->Exec("SET CONSTRAINTS ALL IMMEDIATE", Deadline()));
   }
   if (writing_->exactly_once()) {
-    RETURN_IF_ERROR(MoveProgress());
+    absl::Status moved = MoveProgress();
+    if (!moved.ok()) return moved;
   }
   return true;
 }
@@ -235,21 +242,12 @@ absl::Status PostgresEndpoint::MoveProgress() {
       const bool moved,
       writing_->progress.Move(*session_, shard_, steps_, Deadline()));
   if (moved) return absl::OkStatus();
-  RETURN_IF_ERROR(session_->Reset(Deadline()));
-  const absl::StatusOr<Step> found =
-      writing_->progress.Read(*session_, shard_, Deadline());
-  if (!found.ok()) {
-    if (IsForGood(found.status())) broken_ = found.status();
-    return found.status();
-  }
-  // Ours, and not where we left it, though nobody else passes the fence.
-  return MakeError(
-      *found > steps_.begin ? Reason::PROGRESS_AHEAD : Reason::PROGRESS_BEHIND,
-      absl::StrCat("the progress of shard ", shard_, " in ",
-                   writing_->progress.name().ToString(), " is ", *found,
-                   ", and this writer left it at ", steps_.begin,
-                   ": somebody else has changed the row"),
-      {{"shard", absl::StrCat(shard_)}, {"progress", absl::StrCat(*found)}});
+  absl::Status reset = session_->Reset(Deadline());
+  if (!reset.ok()) return reset;
+  absl::Status why =
+      writing_->progress.Explain(*session_, shard_, steps_.begin, Deadline());
+  if (IsForGood(why)) broken_ = why;
+  return why;
 }
 
 absl::Status PostgresEndpoint::Commit() {

@@ -67,13 +67,11 @@ class Opening {
   absl::StatusOr<std::vector<Step>> Take() {
     while (true) {
       RETURN_IF_ERROR(EndLowerSessions());
-      absl::StatusOr<std::vector<Step>> taken =
-          progress_.Take(connection_, deadline_);
+      ASSIGN_OR_RETURN(std::optional<std::vector<Step>> taken,
+                       progress_.Take(connection_, deadline_));
       // A lower writer's session that came up in between holds a row: it is
       // ended next. The deadline ends this.
-      if (taken.ok() || !ProgressTable::IsConflict(taken.status())) {
-        return taken;
-      }
+      if (taken.has_value()) return *std::move(taken);
     }
   }
 
@@ -131,6 +129,13 @@ std::optional<FtModel> PostgresSink::FaultTolerance() const {
 }
 
 absl::StatusOr<std::vector<Step>> PostgresSink::Open(const OutputOpen& open) {
+  absl::StatusOr<std::vector<Step>> opened = TryOpen(open);
+  if (!opened.ok()) return NotOfARow(opened.status());
+  return opened;
+}
+
+absl::StatusOr<std::vector<Step>> PostgresSink::TryOpen(
+    const OutputOpen& open) {
   // A moved secret is found by the next open: it is read here.
   ASSIGN_OR_RETURN(
       const Conninfo conninfo,

@@ -37,6 +37,8 @@ class PostgresSink final : public OutputTarget {
   absl::Status Close() override;
 
  private:
+  absl::StatusOr<std::vector<Step>> TryOpen(const OutputOpen& open);
+
   const PostgresSinkConfig config_;
   const Environment environment_;
   CommitInBatchEnd committer_;

@@ -9,7 +9,7 @@
 #include <absl/strings/string_view.h>
 
 #include <array>
-#include <optional>
+#include <span>
 #include <utility>
 
 namespace penstock::core {
@@ -17,6 +17,18 @@ namespace {
 
 // bigint is signed.
 constexpr uint64_t kNumberMax = INT64_MAX;
+// The row of a shard, if this writer still has it.
+constexpr absl::string_view kMine =
+    " WHERE pipeline = $1 AND connector = $2 AND shard = $3"
+    " AND incarnation = $4 AND epoch = $5 AND open_number = $6";
+
+// Held by another session; made by another first open at the same time; both
+// wait for each other.
+bool IsConflict(const absl::Status& error) {
+  const std::optional<std::string> sqlstate = SqlStateOf(error);
+  return sqlstate == "55P03" || sqlstate == "23505" || sqlstate == "40P01";
+}
+
 std::string ToText(const Writer& writer) {
   return absl::StrCat(writer.epoch, ".", writer.open_number);
 }
@@ -32,7 +44,7 @@ std::string ProgressTable::CreateSql() const {
       " (pipeline text NOT NULL, connector text NOT NULL,"
       " shard bigint NOT NULL, incarnation text NOT NULL,"
       " epoch bigint NOT NULL, open_number bigint NOT NULL,"
-      " steps bigint NOT NULL,"
+      " steps bigint NOT NULL, shards bigint NOT NULL,"
       " updated_at timestamptz NOT NULL DEFAULT now(),"
       " PRIMARY KEY (pipeline, connector, shard)) WITH (fillfactor = 50)");
 }
@@ -50,8 +62,8 @@ absl::StatusOr<std::vector<ProgressTable::Row>> ProgressTable::ReadRows(
   ASSIGN_OR_RETURN(
       const PgResult result,
       connection.Exec(
-          absl::StrCat("SELECT shard, incarnation, epoch, open_number, steps"
-                       " FROM ",
+          absl::StrCat("SELECT shard, incarnation, epoch, open_number, steps,"
+                       " shards FROM ",
                        name_.Quoted(),
                        " WHERE pipeline = $1 AND connector = $2", suffix),
           params, deadline),
@@ -65,6 +77,8 @@ absl::StatusOr<std::vector<ProgressTable::Row>> ProgressTable::ReadRows(
     ASSIGN_OR_RETURN(row.writer.epoch, result.Uint64(i, 2));
     ASSIGN_OR_RETURN(row.writer.open_number, result.Uint64(i, 3));
     ASSIGN_OR_RETURN(row.steps, result.Uint64(i, 4));
+    ASSIGN_OR_RETURN(const uint64_t shards, result.Uint64(i, 5));
+    row.shards = static_cast<uint32_t>(shards);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -113,14 +127,24 @@ absl::Status ProgressTable::CheckRows(const std::vector<Row>& rows) const {
                      name_.ToString(), "; reopen with a higher writer"),
         {{"writer", ToText(open_.writer)}});
   }
-  if (rows.empty() && !open_.first_open) return Lost();
-  return absl::OkStatus();
+  return CheckShards(rows);
+}
+
+absl::Status ProgressTable::CheckShards(const std::vector<Row>& rows) const {
+  if (rows.empty()) return open_.first_open ? absl::OkStatus() : Lost();
+  // The one that is missing may have been ahead of all others.
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].shard != i || rows[i].shards != rows.size()) return Lost();
+  }
+  if (rows.size() == open_.shards) return absl::OkStatus();
+  return CheckReshard(rows);
 }
 
 absl::Status ProgressTable::Lost() const {
   return MakeError(
       Reason::PROGRESS_LOST,
-      absl::StrCat(name_.ToString(), " holds no progress of connector ",
+      absl::StrCat(name_.ToString(),
+                   " does not hold the progress of all shards of connector ",
                    open_.connector, " of pipeline ", open_.pipeline,
                    ", though it was opened before: rows were deleted, the "
                    "database was replaced, or the connector last ran below "
@@ -140,10 +164,18 @@ absl::Status ProgressTable::Check(PgConnection& connection,
   const absl::StatusOr<std::vector<Row>> rows =
       ReadRows(connection, "", deadline);
   if (rows.ok()) return CheckRows(*rows);
-  if (SqlStateOf(rows.status()) != "42P01" &&
-      SqlStateOf(rows.status()) != "3F000") {
-    return rows.status();
+  const std::optional<std::string> sqlstate = SqlStateOf(rows.status());
+  if (sqlstate == "42703") {
+    return MakeError(Reason::INVALID_CONFIG,
+                     absl::StrCat("postgres sink: ", name_.ToString(),
+                                  " is not a progress table of this version, "
+                                  "which is made by ",
+                                  CreateSql(),
+                                  "; name another one, or see Upgrades in the "
+                                  "sink's documentation"),
+                     {{"field", "sink.postgres.progress_table"}});
   }
+  if (sqlstate != "42P01" && sqlstate != "3F000") return rows.status();
   if (!open_.first_open) return Lost();
   return MakeError(Reason::NOT_FOUND,
                    absl::StrCat("postgres sink: there is no progress table ",
@@ -154,28 +186,24 @@ absl::Status ProgressTable::Check(PgConnection& connection,
                    {{"field", "sink.postgres.progress_table"}});
 }
 
-bool ProgressTable::IsConflict(const absl::Status& error) {
-  const std::optional<std::string> sqlstate = SqlStateOf(error);
-  // A lock that was not given; two first opens at once; a deadlock.
-  return sqlstate == "55P03" || sqlstate == "23505" || sqlstate == "40P01";
-}
-
-absl::StatusOr<std::vector<Step>> ProgressTable::Take(
+absl::StatusOr<std::optional<std::vector<Step>>> ProgressTable::Take(
     PgConnection& connection, absl::Time deadline) const {
   // Short, for what holds a lock is to be ended rather than waited for.
   RETURN_IF_ERROR(
       connection.Exec("BEGIN; SET LOCAL lock_timeout = '1s'", deadline));
-  absl::StatusOr<std::vector<Step>> taken = TakeRows(connection, deadline);
-  if (taken.ok()) {
+  absl::StatusOr<std::optional<std::vector<Step>>> taken =
+      TakeRows(connection, deadline);
+  if (taken.ok() && taken->has_value()) {
     absl::Status committed = connection.Commit(deadline);
     if (committed.ok()) return taken;
     taken = std::move(committed);
   }
   if (connection.is_open()) connection.Reset(deadline).IgnoreError();
+  if (!taken.ok() && IsConflict(taken.status())) return std::nullopt;
   return taken;
 }
 
-absl::StatusOr<std::vector<Step>> ProgressTable::TakeRows(
+absl::StatusOr<std::optional<std::vector<Step>>> ProgressTable::TakeRows(
     PgConnection& connection, absl::Time deadline) const {
   ASSIGN_OR_RETURN(
       const std::vector<Row> rows,
@@ -183,26 +211,15 @@ absl::StatusOr<std::vector<Step>> ProgressTable::TakeRows(
   RETURN_IF_ERROR(CheckRows(rows));
   std::vector<Step> steps(open_.shards, open_.base_steps);
   if (rows.size() == open_.shards) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].shard != i) return Lost();
-      steps[i] = rows[i].steps;
-    }
-  } else if (!rows.empty()) {
-    RETURN_IF_ERROR(CheckReshard(rows));
+    for (const Row& row : rows) steps[row.shard] = row.steps;
   }
   // The rows of all shards, and of no other, as this writer's.
-  const std::array params = {PgParam::Text(open_.pipeline),
-                             PgParam::Text(open_.connector),
-                             PgParam::Uint(open_.shards),
-                             PgParam::Text(open_.incarnation),
-                             PgParam::Uint(open_.writer.epoch),
-                             PgParam::Uint(open_.writer.open_number),
-                             PgParam::Uint(open_.base_steps)};
-  const std::array remove = {params[0], params[1], params[2]};
+  std::vector<PgParam> params = Mine(open_.shards);
   RETURN_IF_ERROR(connection.Exec(
       absl::StrCat("DELETE FROM ", name_.Quoted(),
                    " WHERE pipeline = $1 AND connector = $2 AND shard >= $3"),
-      remove, deadline));
+      std::span(params).first(3), deadline));
+  params.push_back(PgParam::Uint(open_.base_steps));
   // The rows of another first open, which could not be seen and locked above,
   // are left alone: the next look finds who that is.
   ASSIGN_OR_RETURN(
@@ -210,31 +227,25 @@ absl::StatusOr<std::vector<Step>> ProgressTable::TakeRows(
       connection.Exec(
           absl::StrCat("INSERT INTO ", name_.Quoted(),
                        " AS p (pipeline, connector, shard, incarnation, epoch,"
-                       " open_number, steps)"
+                       " open_number, steps, shards)"
                        " SELECT $1, $2, s, $4, $5::bigint, $6::bigint,"
-                       " $7::bigint FROM generate_series(0, $3::bigint - 1)"
+                       " $7::bigint, $3::bigint"
+                       " FROM generate_series(0, $3::bigint - 1)"
                        " AS s ON CONFLICT (pipeline, connector, shard)"
                        " DO UPDATE SET epoch = EXCLUDED.epoch,"
                        " open_number = EXCLUDED.open_number,"
-                       " updated_at = now()"
+                       " shards = EXCLUDED.shards, updated_at = now()"
                        " WHERE p.incarnation = EXCLUDED.incarnation"
                        " AND (p.epoch, p.open_number) <"
                        " (EXCLUDED.epoch, EXCLUDED.open_number)"),
           params, deadline),
       _ << "while taking the progress in " << name_.ToString());
-  if (taken.affected() != open_.shards) {
-    return MakePgError(
-        {.sqlstate = "23505",
-         .message = "another writer took the progress at the same time"});
-  }
+  if (taken.affected() != open_.shards) return std::nullopt;
   return steps;
 }
 
 absl::Status ProgressTable::CheckReshard(const std::vector<Row>& rows) const {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Row& row = rows[i];
-    // The one that is missing may have been ahead of all others.
-    if (row.shard != i) return Lost();
+  for (const Row& row : rows) {
     if (row.steps == open_.base_steps) continue;
     const bool behind = row.steps < open_.base_steps;
     return MakeError(
@@ -253,43 +264,71 @@ absl::Status ProgressTable::CheckReshard(const std::vector<Row>& rows) const {
   return absl::OkStatus();
 }
 
+std::vector<PgParam> ProgressTable::Mine(ShardIndex shard) const {
+  return {PgParam::Text(open_.pipeline),
+          PgParam::Text(open_.connector),
+          PgParam::Uint(shard),
+          PgParam::Text(open_.incarnation),
+          PgParam::Uint(open_.writer.epoch),
+          PgParam::Uint(open_.writer.open_number)};
+}
+
 absl::StatusOr<bool> ProgressTable::Move(PgConnection& connection,
                                          ShardIndex shard, StepRange steps,
                                          absl::Time deadline) const {
-  const std::array params = {PgParam::Text(open_.pipeline),
-                             PgParam::Text(open_.connector),
-                             PgParam::Uint(shard),
-                             PgParam::Text(open_.incarnation),
-                             PgParam::Uint(open_.writer.epoch),
-                             PgParam::Uint(open_.writer.open_number),
-                             PgParam::Uint(steps.begin),
-                             PgParam::Uint(steps.end)};
-  ASSIGN_OR_RETURN(
-      const PgResult result,
-      connection.Exec(
-          absl::StrCat("UPDATE ", name_.Quoted(),
-                       " SET steps = $8, updated_at = now()"
-                       " WHERE pipeline = $1 AND connector = $2"
-                       " AND shard = $3 AND incarnation = $4 AND epoch = $5"
-                       " AND open_number = $6 AND steps = $7"),
-          params, deadline),
-      _ << "while moving the progress in " << name_.ToString());
-  return result.affected() == 1;
+  std::vector<PgParam> params = Mine(shard);
+  params.push_back(PgParam::Uint(steps.begin));
+  params.push_back(PgParam::Uint(steps.end));
+  const absl::StatusOr<PgResult> moved =
+      connection.Exec(absl::StrCat("UPDATE ", name_.Quoted(),
+                                   " SET steps = $8, updated_at = now()", kMine,
+                                   " AND steps = $7"),
+                      params, deadline);
+  if (moved.ok()) return moved->affected() == 1;
+  return WithContext(
+      NotOfARow(moved.status()),
+      absl::StrCat("while moving the progress in ", name_.ToString()));
 }
 
-absl::StatusOr<Step> ProgressTable::Read(PgConnection& connection,
-                                         ShardIndex shard,
-                                         absl::Time deadline) const {
+absl::StatusOr<Step> ProgressTable::Confirm(PgConnection& connection,
+                                            ShardIndex shard,
+                                            absl::Time deadline) const {
+  const std::vector<PgParam> params = Mine(shard);
+  const absl::StatusOr<PgResult> row = connection.Exec(
+      absl::StrCat("UPDATE ", name_.Quoted(), " SET updated_at = now()", kMine,
+                   " RETURNING steps"),
+      params, deadline);
+  if (row.ok() && row->rows() == 1) return row->Uint64(0, 0);
+  if (row.ok()) return Explain(connection, shard, std::nullopt, deadline);
+  if (SqlStateOf(row.status()) == "42P01") return Lost();
+  return WithContext(
+      NotOfARow(row.status()),
+      absl::StrCat("while confirming the progress in ", name_.ToString()));
+}
+
+absl::Status ProgressTable::Explain(PgConnection& connection, ShardIndex shard,
+                                    std::optional<Step> expected,
+                                    absl::Time deadline) const {
   const absl::StatusOr<std::vector<Row>> rows =
       ReadRows(connection, absl::StrCat(" AND shard = ", shard), deadline);
-  if (!rows.ok()) {
-    return SqlStateOf(rows.status()) == "42P01" ? Lost() : rows.status();
-  }
+  RETURN_IF_ERROR(rows.status());
   if (rows->empty()) return Lost();
-  RETURN_IF_ERROR(CheckRow(rows->front()));
-  if (rows->front().writer == open_.writer) return rows->front().steps;
+  const Row& row = rows->front();
+  RETURN_IF_ERROR(CheckRow(row));
   // Lower than ours, which had taken it: somebody has set the row back.
-  return Lost();
+  if (row.writer != open_.writer) return Lost();
+  if (!expected.has_value() || row.steps == *expected) {
+    return MakeError(Reason::UNAVAILABLE,
+                     absl::StrCat("the progress of shard ", shard, " in ",
+                                  name_.ToString(), " changes all the time"));
+  }
+  // Ours, and not where we left it, though nobody else passes the fence.
+  return MakeError(
+      row.steps > *expected ? Reason::PROGRESS_AHEAD : Reason::PROGRESS_BEHIND,
+      absl::StrCat("the progress of shard ", shard, " in ", name_.ToString(),
+                   " is ", row.steps, ", and this writer left it at ",
+                   *expected, ": somebody else has changed the row"),
+      {{"shard", absl::StrCat(shard)}, {"progress", absl::StrCat(row.steps)}});
 }
 
 }  // namespace penstock::core

@@ -42,6 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Mapping{"57P01", Reason::UNAVAILABLE},
                     Mapping{"57P03", Reason::UNAVAILABLE},
                     Mapping{"25006", Reason::UNAVAILABLE},
+                    Mapping{"25P03", Reason::UNAVAILABLE},
+                    Mapping{"25P04", Reason::UNAVAILABLE},
                     Mapping{"22P02", Reason::ROW_REFUSED},
                     Mapping{"22021", Reason::ROW_REFUSED},
                     Mapping{"23505", Reason::ROW_REFUSED},

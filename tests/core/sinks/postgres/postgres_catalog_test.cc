@@ -68,6 +68,16 @@ TEST_F(PostgresCatalogTest, NothingIsMadeUnlessAskedFor) {
               HasSubstr("there is no table public.t"));
 }
 
+TEST_F(PostgresCatalogTest, TableOfOtherColumnsIsNoProgressTable) {
+  Run("CREATE SCHEMA penstock; CREATE TABLE penstock.progress (pipeline text,"
+      " connector text, shard int, incarnation text, epoch int,"
+      " open_number int, steps int)");
+  const absl::Status refused = Opened(Config(), Schema{{kId}});
+  EXPECT_THAT(refused, HasReason(Reason::INVALID_CONFIG));
+  EXPECT_THAT(Text(refused), HasSubstr("penstock.progress is not a progress "
+                                       "table of this version"));
+}
+
 TEST_F(PostgresCatalogTest, TypeMismatchIsFoundBeforeAnyRow) {
   Run("CREATE TABLE t (id text)");
   const absl::Status refused = Opened(Config(), Schema{{kId}});

@@ -166,5 +166,28 @@ TEST_F(PostgresRefusalTest, ProgressThatSomebodyChangedIsNotWrittenOver) {
   EXPECT_THAT(Query(kAccounts), ElementsAre("1"));
 }
 
+// Or the search for the bad row would drop all of them, one by one.
+TEST_F(PostgresRefusalTest, ConstraintInTheWayOfTheProgressIsAboutNoRow) {
+  const auto writer = StartAccounts();
+  ASSERT_OK(writer->Write({0, 1}, Rows({1})));
+  Run("ALTER TABLE penstock.progress ADD CHECK (steps < 2)");
+  const absl::Status refused = writer->Write({1, 2}, Rows({2}));
+  EXPECT_EQ(KindOfSinkError(refused), SinkErrorKind::kFatal) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("progress_steps_check"));
+  ASSERT_OK(writer->Push({1, 2}, Rows({2})));
+  EXPECT_EQ(KindOfSinkError(writer->endpoint().BatchProbe()),
+            SinkErrorKind::kFatal);
+  Run("CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$"
+      " BEGIN RAISE 'no tables' USING ERRCODE = '23514'; END $$;"
+      "CREATE EVENT TRIGGER refuse ON ddl_command_start"
+      " EXECUTE FUNCTION refuse()");
+  PostgresSinkConfig config = Config();
+  config.table = "other";
+  EXPECT_EQ(KindOfSinkError(
+                Start(config, Open(2, Schema{{kAcct}}))->opened().status()),
+            SinkErrorKind::kFatal);
+}
+
 }  // namespace
 }  // namespace penstock::core
