@@ -2,17 +2,18 @@
 
 #include "core/base/status_macros.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/string_view.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
 namespace penstock::core {
 namespace {
 
-// Each column's type, followed through domains and arrays to what is beneath.
+// Each column's type, followed through domains and arrays to what is beneath;
+// of a domain also the first type that is none.
 constexpr absl::string_view kColumnsSql = R"sql(
 WITH RECURSIVE step AS (
   SELECT a.attnum, a.atttypid AS typ, a.atttypmod AS typmod,
@@ -36,7 +37,11 @@ SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
        (SELECT p.proname FROM pg_catalog.pg_proc p WHERE p.oid = t.typreceive),
        s.typmod, s.arrays, s.element, a.attnotnull,
        a.atthasdef OR a.attidentity <> '',
-       a.attgenerated <> '' OR a.attidentity = 'a'
+       a.attgenerated <> '' OR a.attidentity = 'a',
+       (SELECT pg_catalog.format_type(b.typ, b.typmod)
+          FROM step b JOIN pg_catalog.pg_type bt ON bt.oid = b.typ
+         WHERE b.attnum = a.attnum AND bt.typtype <> 'd' AND b.arrays = 0
+           AND b.typ <> a.atttypid)
   FROM step s
   JOIN pg_catalog.pg_type t ON t.oid = s.typ
   JOIN pg_catalog.pg_attribute a
@@ -45,22 +50,45 @@ SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
  WHERE t.typtype <> 'd' AND NOT (t.typelem <> 0 AND e.typarray = t.oid)
  ORDER BY a.attnum)sql";
 
+// The columns of each unique index. One whose rows are not told apart as its
+// columns' types do by themselves is of no use: a batch is.
 constexpr absl::string_view kUniqueSql = R"sql(
-SELECT i.indexrelid, a.attname
-  FROM pg_catalog.pg_index i
-  JOIN pg_catalog.pg_attribute a
-    ON a.attrelid = i.indrelid
-   AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
- WHERE i.indrelid = pg_catalog.to_regclass($1)
-   AND i.indisunique AND i.indisvalid AND i.indimmediate
-   AND i.indpred IS NULL AND i.indexprs IS NULL
- ORDER BY i.indexrelid, a.attname)sql";
+WITH part AS (
+  SELECT i.indexrelid, i.indrelid, k.number,
+         i.indkey[k.number] AS attnum, i.indclass[k.number] AS opclass,
+         i.indcollation[k.number] AS collation
+    FROM pg_catalog.pg_index i,
+         pg_catalog.generate_series(0, i.indnkeyatts - 1) AS k (number)
+   WHERE i.indrelid = pg_catalog.to_regclass($1)
+     AND i.indisunique AND i.indisvalid AND i.indimmediate
+     AND i.indpred IS NULL AND i.indexprs IS NULL)
+SELECT indexrelid, attname, equals
+  FROM (
+    SELECT p.indexrelid, a.attname,
+           'OPERATOR(' || pg_catalog.quote_ident(n.nspname) || '.'
+                       || o.oprname || ')' AS equals,
+           pg_catalog.bool_and(c.opcdefault AND p.collation = a.attcollation)
+             OVER (PARTITION BY p.indexrelid) AS is_usable
+      FROM part p
+      JOIN pg_catalog.pg_attribute a
+        ON a.attrelid = p.indrelid AND a.attnum = p.attnum
+      JOIN pg_catalog.pg_opclass c ON c.oid = p.opclass
+      JOIN pg_catalog.pg_amop m
+        ON m.amopfamily = c.opcfamily AND m.amopstrategy = 3
+       AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype
+      JOIN pg_catalog.pg_operator o ON o.oid = m.amopopr
+      JOIN pg_catalog.pg_namespace n ON n.oid = o.oprnamespace) AS parts
+ WHERE is_usable
+ ORDER BY indexrelid, attname)sql";
 
+constexpr int kMicrosDigits = 6;
+// NAMEDATALEN - 1.
+constexpr int kNameBytesMax = 63;
 // "penstock" in ASCII.
 constexpr absl::string_view kMakersLock = "8099000947049456491";
 
 PgLayout LayoutOf(absl::string_view receive) {
-  static constexpr std::array<std::pair<absl::string_view, PgLayout>, 20>
+  static constexpr std::array<std::pair<absl::string_view, PgLayout>, 19>
       kLayouts = {{{"boolrecv", PgLayout::kBool},
                    {"int2recv", PgLayout::kInt2},
                    {"int4recv", PgLayout::kInt4},
@@ -72,7 +100,6 @@ PgLayout LayoutOf(absl::string_view receive) {
                    {"varcharrecv", PgLayout::kText},
                    {"bpcharrecv", PgLayout::kText},
                    {"namerecv", PgLayout::kText},
-                   {"xml_recv", PgLayout::kText},
                    {"enum_recv", PgLayout::kText},
                    {"citextrecv", PgLayout::kText},
                    {"json_recv", PgLayout::kJson},
@@ -89,9 +116,19 @@ PgLayout LayoutOf(absl::string_view receive) {
   return PgLayout::kOther;
 }
 
-// Source: numerictypmodin, varchartypmodin and timestamptypmodin of PostgreSQL.
-// The first four bytes of a typmod are a header's, where there is one.
+// Source: numerictypmodin, varchartypmodin, anytime_typmodin and
+// intervaltypmodin of PostgreSQL. The first four bytes of a typmod are a
+// header's, where there is one.
 void ReadTypmod(absl::string_view receive, int64_t typmod, PgColumn& column) {
+  constexpr int64_t kAllFields = 0x7FFF;
+  if (receive == "interval_recv" && typmod >= 0) {
+    if ((typmod >> 16 & kAllFields) != kAllFields) {
+      column.lossy = "it cuts off the fields that it does not keep";
+    }
+    const auto decimals = static_cast<int>(typmod & 0xFFFF);
+    if (decimals <= kMicrosDigits) column.decimals = decimals;
+    return;
+  }
   if (typmod < 0) return;
   const int bare = static_cast<int>(typmod - 4);
   if (column.layout == PgLayout::kNumeric && bare >= 0) {
@@ -100,10 +137,31 @@ void ReadTypmod(absl::string_view receive, int64_t typmod, PgColumn& column) {
     column.scale = ((bare & 0x7FF) ^ 1024) - 1024;
   } else if (receive == "varcharrecv" || receive == "bpcharrecv") {
     column.length = bare;
-  } else if (column.layout == PgLayout::kTime ||
-             column.layout == PgLayout::kTimestamp ||
-             column.layout == PgLayout::kTimestamptz) {
-    column.length = static_cast<int>(typmod);
+  } else if (column.decimals.has_value()) {
+    column.decimals = static_cast<int>(typmod);
+  }
+}
+
+// What a type does with a value that it takes.
+void ReadHabits(absl::string_view receive, PgColumn& column) {
+  column.is_padded = receive == "bpcharrecv";
+  column.is_interval = receive == "interval_recv";
+  if (receive == "namerecv") column.bytes = kNameBytesMax;
+  if (receive == "charrecv") column.bytes = 1;
+  if (receive == "cash_recv") {
+    column.lossy =
+        "it rounds, and the server's lc_monetary says how; make it "
+        "numeric";
+  }
+  const bool has_times = absl::StartsWith(column.type, "tsrange") ||
+                         absl::StartsWith(column.type, "tstzrange") ||
+                         absl::StartsWith(column.type, "tsmultirange") ||
+                         absl::StartsWith(column.type, "tstzmultirange");
+  if (column.is_interval || receive == "timetz_recv" || has_times ||
+      column.layout == PgLayout::kTime ||
+      column.layout == PgLayout::kTimestamp ||
+      column.layout == PgLayout::kTimestamptz) {
+    column.decimals = kMicrosDigits;
   }
 }
 
@@ -118,10 +176,12 @@ absl::StatusOr<PgColumn> ReadColumn(const PgResult& result, size_t row) {
   column.is_array = arrays > 0;
   column.element_oid = static_cast<uint32_t>(element);
   column.layout = arrays > 1 ? PgLayout::kOther : LayoutOf(receive);
+  ReadHabits(receive, column);
   ReadTypmod(receive, typmod, column);
   column.not_null = result.Bool(row, 6);
   column.has_default = result.Bool(row, 7);
   column.is_generated = result.Bool(row, 8);
+  column.domain_base = std::string(result.Text(row, 9));
   return column;
 }
 
@@ -145,11 +205,11 @@ absl::StatusOr<std::optional<PgTable>> ReadTable(PgConnection& connection,
                    _ << "while reading the indexes of " << name.ToString());
   for (size_t row = 0; row < keys.rows(); ++row) {
     if (row == 0 || keys.Text(row, 0) != keys.Text(row - 1, 0)) {
-      table.unique_keys.emplace_back();
+      table.keys.emplace_back();
     }
-    table.unique_keys.back().emplace_back(keys.Text(row, 1));
+    table.keys.back().columns.emplace_back(keys.Text(row, 1));
+    table.keys.back().equals.emplace_back(keys.Text(row, 2));
   }
-  for (auto& key : table.unique_keys) std::sort(key.begin(), key.end());
   return table;
 }
 

@@ -27,7 +27,7 @@ enum class PgLayout {
   kFloat4,
   kFloat8,
   kNumeric,
-  // text, varchar, char, name, xml, enumerations: the text itself.
+  // text, varchar, char, name, enumerations: the text itself.
   kText,
   kJson,
   kJsonb,
@@ -37,7 +37,8 @@ enum class PgLayout {
   kTime,
   kTimestamp,
   kTimestamptz,
-  // Any other, of which only the text form is known here.
+  // Any other, of which only the text form is used: it is not known here, or it
+  // is more than the text (xml: its declaration would say how to read it).
   kOther,
 };
 
@@ -54,8 +55,20 @@ struct PgColumn {
   // numeric: most digits, and digits after the point.
   std::optional<int> precision;
   std::optional<int> scale;
-  // varchar(n), char(n): most characters. time, timestamp: decimals.
+  // varchar(n), char(n): most characters. name, "char": most bytes.
   std::optional<int> length;
+  std::optional<int> bytes;
+  // time, timestamp, timetz, interval: decimals of a second.
+  std::optional<int> decimals;
+  // char: blanks at the end are no part of a value.
+  bool is_padded = false;
+  // interval: seconds alone have decimals that are kept as they are.
+  bool is_interval = false;
+  // Why no value is sure to be kept as it is; empty: it is.
+  std::string lossy;
+  // Of a domain: the type beneath, which has none of its constraints. Otherwise
+  // empty.
+  std::string domain_base;
   bool not_null = false;
   // Has a default, or makes its values itself.
   bool has_default = false;
@@ -63,10 +76,18 @@ struct PgColumn {
   bool is_generated = false;
 };
 
+// A usable unique index. A plain value.
+struct PgKey {
+  // Sorted.
+  std::vector<std::string> columns;
+  // By which it tells values of each column apart, whatever the search path
+  // is: "OPERATOR(pg_catalog.=)".
+  std::vector<std::string> equals;
+};
+
 struct PgTable {
   std::vector<PgColumn> columns;
-  // The column sets of usable unique indexes, each sorted by name.
-  std::vector<std::vector<std::string>> unique_keys;
+  std::vector<PgKey> keys;
 };
 
 // nullopt: there is no such table, as far as this role can see.

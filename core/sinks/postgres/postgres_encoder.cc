@@ -5,18 +5,42 @@
 #include "core/contract/sink_error.h"
 #include "core/sinks/postgres/binary_field.h"
 #include "core/sinks/postgres/binary_value.h"
+#include "core/sinks/postgres/json_value.h"
 #include "core/sinks/postgres/text_value.h"
 
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace penstock::core {
 namespace {
 
 bool IsDeletion(const Record& record) { return record.meta.op == Op::kDelete; }
+
+absl::Status AppendBinary(const PlannedColumn& planned, const Value& value,
+                          FrameBuffer& out) {
+  if (!planned.as_json || value.is_null()) {
+    return AppendBinaryValue(planned.column, value, out);
+  }
+  std::string json;
+  RETURN_IF_ERROR(
+      AppendJsonValue(planned.declared, planned.column, value, json));
+  return AppendBinaryBytes(planned.column, json, out);
+}
+
+absl::Status AppendText(const PlannedColumn& planned, const Value& value,
+                        FrameBuffer& out) {
+  if (!planned.as_json || value.is_null()) {
+    return AppendTextValue(planned.column, value, out);
+  }
+  std::string json;
+  RETURN_IF_ERROR(
+      AppendJsonValue(planned.declared, planned.column, value, json));
+  return AppendTextValue(planned.column, Value::Variant(json), out);
+}
 
 // What a value takes whatever its text is: the length, and bytes of fixed size,
 // or those that begin the others.
@@ -133,8 +157,7 @@ absl::Status PostgresEncoder::EncodeBinary(const Record& record,
     return AppendBinaryBytes(plan_->columns[0].column, *record.value, out);
   }
   for (size_t i = 0; i < record.row.size(); ++i) {
-    RETURN_IF_ERROR(
-        AppendBinaryValue(plan_->columns[i].column, record.row[i], out));
+    RETURN_IF_ERROR(AppendBinary(plan_->columns[i], record.row[i], out));
   }
   if (upsert) AppendField<uint8_t>(IsDeletion(record) ? 1 : 0, out);
   return absl::OkStatus();
@@ -144,8 +167,7 @@ absl::Status PostgresEncoder::EncodeText(const Record& record,
                                          FrameBuffer& out) const {
   for (size_t i = 0; i < record.row.size(); ++i) {
     if (i > 0) out.PushBack('\t');
-    RETURN_IF_ERROR(
-        AppendTextValue(plan_->columns[i].column, record.row[i], out));
+    RETURN_IF_ERROR(AppendText(plan_->columns[i], record.row[i], out));
   }
   if (plan_->mode == PostgresMode::kUpsert) {
     out.Append(IsDeletion(record) ? "\tt" : "\tf");

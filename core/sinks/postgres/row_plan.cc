@@ -37,6 +37,20 @@ std::string Join(const std::vector<std::string>& names,
                        });
 }
 
+// A longer one would be cut, and then not be found.
+absl::Status CheckColumnName(const std::string& name) {
+  constexpr size_t kNameBytesMax = 63;
+  if (!name.empty() && name.size() <= kNameBytesMax &&
+      name.find('\0') == std::string::npos) {
+    return absl::OkStatus();
+  }
+  return Bad(absl::StrCat("the schema declares column \"", name,
+                          "\", which PostgreSQL cannot name so: names have 1 "
+                          "to ",
+                          kNameBytesMax, " bytes, none of them NUL"),
+             "schema");
+}
+
 // Without a schema.
 absl::Status PlanRecord(const TableName& name, const PgTable& table,
                         RowPlan& plan) {
@@ -77,6 +91,7 @@ absl::Status PlanRecord(const TableName& name, const PgTable& table,
 absl::Status PlanColumns(const TableName& name, const Schema& schema,
                          const PgTable& table, RowPlan& plan) {
   for (const Column& declared : schema.columns) {
+    RETURN_IF_ERROR(CheckColumnName(declared.name));
     const auto found = std::find_if(
         table.columns.begin(), table.columns.end(),
         [&declared](const PgColumn& c) { return c.name == declared.name; });
@@ -99,7 +114,9 @@ absl::Status PlanColumns(const TableName& name, const Schema& schema,
           "schema");
     }
     RETURN_IF_ERROR(CheckType(declared, *found, name.ToString()));
-    plan.columns.push_back({.column = *found, .type = declared.type});
+    plan.columns.push_back({.column = *found,
+                            .declared = declared,
+                            .as_json = GoesIntoJson(declared, *found)});
   }
   for (const PgColumn& column : table.columns) {
     if (!column.not_null || column.has_default || column.is_generated) continue;
@@ -129,13 +146,17 @@ absl::Status PlanKey(const PostgresSinkConfig& config, const TableName& name,
     }
     found->is_key = true;
   }
-  const auto& keys = table.unique_keys;
-  if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
+  const auto unique = std::find_if(
+      table.keys.begin(), table.keys.end(),
+      [&key](const PgKey& candidate) { return candidate.columns == key; });
+  if (unique != table.keys.end()) {
+    plan.key = *unique;
     return absl::OkStatus();
   }
   return Bad(absl::StrCat(name.ToString(), " has no unique index on exactly ",
                           Join(config.key),
-                          ", which an upsert needs; CREATE UNIQUE INDEX ON ",
+                          ", in the order of their own types, which an upsert "
+                          "needs; CREATE UNIQUE INDEX ON ",
                           name.Quoted(), " (", Join(config.key), ")"),
              "sink.postgres.key");
 }
@@ -145,26 +166,34 @@ absl::Status PlanKey(const PostgresSinkConfig& config, const TableName& name,
 void PlanMerge(const PostgresSinkConfig& config, const TableName& name,
                RowPlan& plan) {
   std::vector<std::string> names;
+  std::vector<std::string> staged;
   std::vector<std::string> assignments;
-  std::vector<std::string> conditions;
   for (const PlannedColumn& planned : plan.columns) {
-    const std::string& column = planned.column.name;
-    names.push_back(column);
-    if (planned.is_key) {
-      conditions.push_back(
-          absl::StrCat("t.", Quote(column), " = l.", Quote(column)));
-    } else {
-      assignments.push_back(
-          absl::StrCat(Quote(column), " = EXCLUDED.", Quote(column)));
-    }
+    const std::string column = Quote(planned.column.name);
+    names.push_back(planned.column.name);
+    // A deletion has a key and perhaps nothing else, which a domain may refuse.
+    const bool is_free = !planned.is_key && !planned.column.domain_base.empty();
+    staged.push_back(is_free ? absl::StrCat(column,
+                                            "::", planned.column.domain_base,
+                                            " AS ", column)
+                             : column);
+    if (planned.is_key) continue;
+    assignments.push_back(absl::StrCat(column, " = EXCLUDED.", column));
+  }
+  std::vector<std::string> conditions;
+  for (size_t i = 0; i < plan.key.columns.size(); ++i) {
+    const std::string column = Quote(plan.key.columns[i]);
+    conditions.push_back(
+        absl::StrCat("t.", column, " ", plan.key.equals[i], " l.", column));
   }
   const std::string last = absl::StrCat(
       "(SELECT DISTINCT ON (", Join(config.key), ") * FROM ", kStaging,
       " ORDER BY ", Join(config.key), ", ", kRowNumber, " DESC) AS l");
   plan.session_sql = absl::StrCat(
       "CREATE TEMP TABLE ", kStaging, " ON COMMIT DELETE ROWS AS SELECT ",
-      Join(names), " FROM ", name.Quoted(), " WITH NO DATA; ALTER TABLE ",
-      kStaging, " ADD COLUMN ", kDeleted, " boolean, ADD COLUMN ", kRowNumber,
+      absl::StrJoin(staged, ", "), " FROM ", name.Quoted(),
+      " WITH NO DATA; ALTER TABLE ", kStaging, " ADD COLUMN ", kDeleted,
+      " boolean, ADD COLUMN ", kRowNumber,
       " bigint GENERATED ALWAYS AS IDENTITY");
   plan.copy_relation = std::string(kStaging);
   plan.copy_sql = absl::StrCat("COPY ", kStaging, " (", Join(names), ", ",
@@ -230,8 +259,8 @@ absl::StatusOr<std::string> CreateTableSql(const PostgresSinkConfig& config,
   std::vector<std::string> lines;
   if (schema.IsEmpty()) lines.emplace_back("record text");
   for (const Column& column : schema.columns) {
-    ASSIGN_OR_RETURN(const std::string type, TypeFor(column));
-    lines.push_back(absl::StrCat(Quote(column.name), " ", type,
+    RETURN_IF_ERROR(CheckColumnName(column.name));
+    lines.push_back(absl::StrCat(Quote(column.name), " ", TypeFor(column),
                                  column.nullable ? "" : " NOT NULL"));
   }
   if (config.mode == PostgresMode::kUpsert) {

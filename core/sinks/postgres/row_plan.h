@@ -18,8 +18,10 @@ namespace penstock::core {
 // A column that is written. A plain value.
 struct PlannedColumn {
   PgColumn column;
-  // As declared; ignored where records carry no row.
-  SqlType type = SqlType::kVarchar;
+  // Ignored where records carry no row.
+  Column declared = {};
+  // An array, a map or a struct that goes into json or jsonb.
+  bool as_json = false;
   // Part of the key of kUpsert: never null.
   bool is_key = false;
 };
@@ -31,6 +33,8 @@ struct RowPlan {
   std::vector<PlannedColumn> columns;
   bool has_schema = false;
   PostgresMode mode = PostgresMode::kAppend;
+  // kUpsert: the index on the key.
+  PgKey key;
   // False: text, because of a column whose binary form is not known.
   bool is_binary = true;
 
@@ -50,7 +54,7 @@ absl::StatusOr<RowPlan> PlanRows(const PostgresSinkConfig& config,
                                  const PgTable& table);
 
 // The statement that makes the table for `schema`, if it is missing.
-// Errors: INVALID_CONFIG: a column has a type of which there is none.
+// Errors: INVALID_CONFIG: a name that PostgreSQL would cut.
 absl::StatusOr<std::string> CreateTableSql(const PostgresSinkConfig& config,
                                            const TableName& name,
                                            const Schema& schema);

@@ -62,9 +62,56 @@ absl::Status DecimalText(const PgColumn& column, absl::string_view literal,
   return absl::OkStatus();
 }
 
+absl::Status AppendElements(const PgColumn& column,
+                            std::span<const Value> values, std::string& out) {
+  out.push_back('{');
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    if (values[i].is_null()) {
+      out.append("NULL");
+    } else if (values[i].kind() == ValueKind::kArray) {
+      RETURN_IF_ERROR(AppendElements(column, values[i].AsArray(), out));
+    } else {
+      std::string element;
+      RETURN_IF_ERROR(ReadText(column, values[i], element));
+      out.push_back('"');
+      for (const char c : element) {
+        if (c == '"' || c == '\\') out.push_back('\\');
+        out.push_back(c);
+      }
+      out.push_back('"');
+    }
+  }
+  out.push_back('}');
+  return absl::OkStatus();
+}
+
+void AppendEscaped(absl::string_view text, FrameBuffer& out) {
+  for (const char c : text) {
+    switch (c) {
+      case '\\':
+        out.Append("\\\\");
+        break;
+      case '\t':
+        out.Append("\\t");
+        break;
+      case '\n':
+        out.Append("\\n");
+        break;
+      case '\r':
+        out.Append("\\r");
+        break;
+      default:
+        out.PushBack(c);
+    }
+  }
+}
+
+}  // namespace
+
 // Of a value as its kind, which CheckType has matched with the column, says.
-absl::Status ScalarText(const PgColumn& column, const Value& value,
-                        std::string& out) {
+absl::Status ReadText(const PgColumn& column, const Value& value,
+                      std::string& out) {
   int64_t micros = 0;
   switch (value.kind()) {
     case ValueKind::kBool:
@@ -101,8 +148,8 @@ absl::Status ScalarText(const PgColumn& column, const Value& value,
     case ValueKind::kTimestamp:
     case ValueKind::kTimestamptz:
       RETURN_IF_ERROR(ReadTimestamp(value, column, micros));
-      out = TimestampText(micros);
-      // Of a timestamptz, too: sessions are in UTC (core/pg).
+      out = TimestampText(micros,
+                          value.kind() == ValueKind::kTimestamptz ? "+00" : "");
       return absl::OkStatus();
     case ValueKind::kNull:
     case ValueKind::kArray:
@@ -112,53 +159,6 @@ absl::Status ScalarText(const PgColumn& column, const Value& value,
   }
   return WrongKind(value, column);
 }
-
-absl::Status AppendElements(const PgColumn& column,
-                            std::span<const Value> values, std::string& out) {
-  out.push_back('{');
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) out.push_back(',');
-    if (values[i].is_null()) {
-      out.append("NULL");
-    } else if (values[i].kind() == ValueKind::kArray) {
-      RETURN_IF_ERROR(AppendElements(column, values[i].AsArray(), out));
-    } else {
-      std::string element;
-      RETURN_IF_ERROR(ScalarText(column, values[i], element));
-      out.push_back('"');
-      for (const char c : element) {
-        if (c == '"' || c == '\\') out.push_back('\\');
-        out.push_back(c);
-      }
-      out.push_back('"');
-    }
-  }
-  out.push_back('}');
-  return absl::OkStatus();
-}
-
-void AppendEscaped(absl::string_view text, FrameBuffer& out) {
-  for (const char c : text) {
-    switch (c) {
-      case '\\':
-        out.Append("\\\\");
-        break;
-      case '\t':
-        out.Append("\\t");
-        break;
-      case '\n':
-        out.Append("\\n");
-        break;
-      case '\r':
-        out.Append("\\r");
-        break;
-      default:
-        out.PushBack(c);
-    }
-  }
-}
-
-}  // namespace
 
 std::string DateText(int64_t days) {
   if (days == Value::kInfinity) return "infinity";
@@ -174,7 +174,7 @@ std::string TimeText(int64_t micros) {
                          seconds / 60 % 60, seconds % 60, micros % 1'000'000);
 }
 
-std::string TimestampText(int64_t micros) {
+std::string TimestampText(int64_t micros, absl::string_view zone) {
   if (micros == Value::kInfinity) return "infinity";
   if (micros == Value::kMinusInfinity) return "-infinity";
   int64_t days = micros / kMicrosPerDay;
@@ -185,7 +185,7 @@ std::string TimestampText(int64_t micros) {
   }
   std::string era;
   const std::string day = DayText(absl::CivilDay(1970, 1, 1) + days, &era);
-  return absl::StrCat(day, " ", TimeText(rest), era);
+  return absl::StrCat(day, " ", TimeText(rest), zone, era);
 }
 
 absl::Status AppendTextValue(const PgColumn& column, const Value& value,
@@ -200,7 +200,7 @@ absl::Status AppendTextValue(const PgColumn& column, const Value& value,
     RETURN_IF_ERROR(MeasureArray(value, column, shape));
     RETURN_IF_ERROR(AppendElements(column, value.AsArray(), text));
   } else {
-    RETURN_IF_ERROR(ScalarText(column, value, text));
+    RETURN_IF_ERROR(ReadText(column, value, text));
   }
   AppendEscaped(text, out);
   return absl::OkStatus();

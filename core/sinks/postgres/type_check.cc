@@ -11,8 +11,9 @@
 namespace penstock::core {
 namespace {
 
-bool IsOneOf(PgLayout layout, std::initializer_list<PgLayout> layouts) {
-  return std::find(layouts.begin(), layouts.end(), layout) != layouts.end();
+template <typename T>
+bool IsOneOf(T value, std::initializer_list<T> values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 // `type` is no array, nor is what has the layout.
@@ -150,19 +151,39 @@ absl::Status Mismatch(const Column& declared, const PgColumn& found,
 
 }  // namespace
 
+bool GoesIntoJson(const Column& declared, const PgColumn& found) {
+  return IsOneOf(declared.type,
+                 {SqlType::kArray, SqlType::kMap, SqlType::kStruct}) &&
+         !found.is_array &&
+         IsOneOf(found.layout, {PgLayout::kJson, PgLayout::kJsonb});
+}
+
 absl::Status CheckType(const Column& declared, const PgColumn& found,
                        absl::string_view table) {
+  if (GoesIntoJson(declared, found)) return absl::OkStatus();
   const Column& inner = Innermost(declared);
   if ((declared.type == SqlType::kArray) != found.is_array ||
       !Fits(inner.type, found.layout)) {
     return Mismatch(declared, found, table, "");
+  }
+  if (!found.lossy.empty()) {
+    return MakeError(
+        Reason::INVALID_CONFIG,
+        absl::StrCat("postgres sink: column \"", declared.name, "\" of ", table,
+                     " is ", found.type,
+                     ", which keeps not every value as it "
+                     "is: ",
+                     found.lossy, "; leave it out, or alter the table"),
+        {{"field", "schema"},
+         {"column", declared.name},
+         {"found", found.type}});
   }
   const std::string narrower = Narrower(inner, found);
   if (narrower.empty()) return absl::OkStatus();
   return Mismatch(declared, found, table, absl::StrCat(", which ", narrower));
 }
 
-absl::StatusOr<std::string> TypeFor(const Column& declared) {
+std::string TypeFor(const Column& declared) {
   const auto with_length = [&declared](absl::string_view name) {
     return declared.precision == 0
                ? std::string(name)
@@ -209,19 +230,16 @@ absl::StatusOr<std::string> TypeFor(const Column& declared) {
     case SqlType::kVariant:
       return "jsonb";
     case SqlType::kArray: {
-      ASSIGN_OR_RETURN(const std::string element, TypeFor(Innermost(declared)));
-      return absl::StrCat(element, "[]");
+      const Column& inner = Innermost(declared);
+      const bool is_box =
+          !IsOneOf(inner.type, {SqlType::kMap, SqlType::kStruct});
+      return is_box ? absl::StrCat(TypeFor(inner), "[]") : "jsonb";
     }
     case SqlType::kMap:
     case SqlType::kStruct:
-      break;
+      return "jsonb";
   }
-  return MakeError(Reason::INVALID_CONFIG,
-                   absl::StrCat("postgres sink: column \"", declared.name,
-                                "\" is declared ", Describe(declared),
-                                ", for which PostgreSQL has no type; declare "
-                                "it variant, which goes into jsonb"),
-                   {{"field", "schema"}, {"column", declared.name}});
+  return "text";
 }
 
 }  // namespace penstock::core

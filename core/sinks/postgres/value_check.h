@@ -15,8 +15,9 @@ namespace penstock::core {
 inline constexpr int64_t kPgEpochDays = 10'957;
 inline constexpr int64_t kPgEpochMicros = 946'684'800'000'000;
 
-// Text as the server takes it: no NUL byte, valid UTF-8, not longer than the
-// column's characters. Errors: ROW_REFUSED.
+// Text as the server takes it and keeps it: no NUL byte, valid UTF-8, not
+// longer than the column's characters or bytes; nothing that the column's type
+// would round or pad. Errors: ROW_REFUSED.
 absl::Status CheckText(absl::string_view text, const PgColumn& column);
 
 // The integer of kInt64 or kUint64, if it lies within [min, max].

@@ -88,6 +88,35 @@ TEST_F(PostgresCatalogTest, TypeMismatchIsFoundBeforeAnyRow) {
             HasSubstr("declares it bigint"), HasSubstr("declare it varchar")));
 }
 
+// The server would cut it, and make another column.
+TEST_F(PostgresCatalogTest, NameThatWouldBeCutIsRefused) {
+  Column long_name = kLabel;
+  long_name.name = std::string(64, 'n');
+  EXPECT_THAT(Text(Opened(Config(), Schema{{long_name}})),
+              HasSubstr("names have 1 to 63 bytes"));
+  EXPECT_EQ(Scalar("SELECT to_regclass('t')"), "(null)");
+  long_name.name.pop_back();
+  EXPECT_OK(Opened(Config(), Schema{{long_name}}));
+}
+
+TEST_F(PostgresCatalogTest, TypesThatRoundAreRefused) {
+  Run("CREATE DOMAIN price AS money;"
+      "CREATE TABLE t (a money, b price[], c interval year, d interval)");
+  for (const char* const name : {"a", "c"}) {
+    Column column = kLabel;
+    column.name = name;
+    EXPECT_THAT(Text(Opened(Config(), Schema{{column}})),
+                HasSubstr("keeps not every value as it is"))
+        << name;
+  }
+  const Column prices = {
+      .name = "b", .type = SqlType::kArray, .children = {kLabel}};
+  EXPECT_THAT(Text(Opened(Config(), Schema{{prices}})), HasSubstr("numeric"));
+  Column interval = kLabel;
+  interval.name = "d";
+  EXPECT_OK(Opened(Config(), Schema{{interval}}));
+}
+
 TEST_F(PostgresCatalogTest, DeclaredColumnMustBeThere) {
   Run("CREATE TABLE t (a int, b int)");
   EXPECT_THAT(Text(Opened(Config(), Schema{{kId}})),

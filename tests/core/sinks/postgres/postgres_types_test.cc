@@ -10,6 +10,7 @@
 #include <limits>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock::core {
@@ -82,7 +83,41 @@ const std::array kBox = {Value::Array(kLeft), Value::Array(kRight)};
 const Column kBoxColumn = {.name = "c",
                            .type = SqlType::kArray,
                            .children = {ArrayOf(SqlType::kInteger)}};
+const std::string kLatin =
+    "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>\xC3\xA9</a>";
 constexpr int64_t kDayMicros = 86'400'000'000;
+Column Named(Column column, std::string name) {
+  column.name = std::move(name);
+  return column;
+}
+const Column kStructColumn = {
+    .name = "c",
+    .type = SqlType::kStruct,
+    .children = {Named(Of(SqlType::kBigint), "a \"b\""),
+                 Named(Of(SqlType::kDecimal), "d"),
+                 Named(Of(SqlType::kTimestamptz), "at"),
+                 Named(Of(SqlType::kVarchar), "n")}};
+const std::array kStruct = {Value::Int64(INT64_MIN), Value::Decimal("+01.50"),
+                            Value::Timestamptz(19'782 * kDayMicros + 1),
+                            Value::Null()};
+const Column kMapColumn = {
+    .name = "c",
+    .type = SqlType::kMap,
+    .children = {Of(SqlType::kInteger), ArrayOf(SqlType::kVarbinary)}};
+const std::array kBytes = {Value::Binary(absl::string_view("\0\xff", 2)),
+                           Value::Null()};
+const std::array kMap = {Value::Int64(7), Value::Array(kBytes), Value::Int64(8),
+                         Value::Array({})};
+constexpr std::array kDoubles = {Value::Double(0.1), Value::Double(1e22),
+                                 Value::Null()};
+const Column kStructsColumn = {
+    .name = "c",
+    .type = SqlType::kArray,
+    .children = {{.name = "element",
+                  .type = SqlType::kStruct,
+                  .children = {Named(Of(SqlType::kVariant), "v")}}}};
+const std::array kInner = {Value::Variant(R"({"x": 1.0})")};
+const std::array kStructs = {Value::Struct(kInner), Value::Null()};
 
 INSTANTIATE_TEST_SUITE_P(
     All, PostgresTypeTest,
@@ -139,14 +174,47 @@ INSTANTIATE_TEST_SUITE_P(
                  "<a/>"},
         TypeCase{"Enum", "mood", Of(SqlType::kVarchar), Value::String("happy"),
                  "happy"},
+        TypeCase{"XmlOfAnotherEncoding", "xml", Of(SqlType::kVarchar),
+                 Value::String(kLatin), kLatin},
         TypeCase{"Interval", "interval", Of(SqlType::kVarchar),
                  Value::String("1 day 2 hours"), "P1DT2H"},
+        TypeCase{"IntervalOfSeconds", "interval(3)", Of(SqlType::kVarchar),
+                 Value::String("1 day 00:00:01.250000"), "P1DT1.25S"},
+        TypeCase{"IntervalIso", "interval", Of(SqlType::kVarchar),
+                 Value::String("PT1.000001S"), "PT1.000001S"},
+        TypeCase{"IntervalWords", "interval", Of(SqlType::kVarchar),
+                 Value::String("1.5 Secs ago"), "PT-1.5S"},
+        TypeCase{"Timetz", "timetz(3)", Of(SqlType::kVarchar),
+                 Value::String("12:34:56.125+02"), "12:34:56.125+02"},
+        TypeCase{"OneByteChar", "\"char\"", Of(SqlType::kVarchar),
+                 Value::String("x"), "x"},
+        TypeCase{"CharOfOtherLength", "char(5)", Of(SqlType::kVarchar),
+                 Value::String("ab"), "ab"},
+        TypeCase{"NumericOfNegativeScale", "numeric(5,-2)",
+                 Of(SqlType::kDecimal), Value::Decimal("12300"), "12300"},
+        TypeCase{"NumericZeroOfNegativeScale", "numeric(5,-2)",
+                 Of(SqlType::kDecimal), Value::Decimal("0.00"), "0"},
         TypeCase{"Json", "json", Of(SqlType::kVariant),
                  Value::Variant(R"({"b": 1.0, "a":[]})"),
                  R"({"b": 1.0, "a":[]})"},
         TypeCase{"Jsonb", "jsonb", Of(SqlType::kVariant),
                  Value::Variant(R"({"b": 1.0, "a":[]})"),
                  R"({"a": [], "b": 1.0})"},
+        TypeCase{"StructIntoJson", "json", kStructColumn,
+                 Value::Struct(kStruct),
+                 R"({"a \"b\"":-9223372036854775808,"d":1.50,"at":)"
+                 R"("2024-02-29 00:00:00.000001+00","n":null})"},
+        TypeCase{"StructIntoJsonb", "jsonb", kStructColumn,
+                 Value::Struct(kStruct),
+                 R"({"d": 1.50, "n": null, "at": )"
+                 R"("2024-02-29 00:00:00.000001+00", )"
+                 R"("a \"b\"": -9223372036854775808})"},
+        TypeCase{"MapIntoJson", "json", kMapColumn, Value::Map(kMap),
+                 R"({"7":["\\x00ff",null],"8":[]})"},
+        TypeCase{"ArrayIntoJson", "json", ArrayOf(SqlType::kDouble),
+                 Value::Array(kDoubles), "[0.1,1e+22,null]"},
+        TypeCase{"ArrayOfStructsIntoJson", "json", kStructsColumn,
+                 Value::Array(kStructs), R"([{"v":{"x": 1.0}},null])"},
         TypeCase{"Bytea", "bytea", Of(SqlType::kVarbinary),
                  Value::Binary(absl::string_view("\0\\\xff", 3)), "\\x005cff"},
         TypeCase{"Uuid", "uuid", Of(SqlType::kUuid),
@@ -216,6 +284,13 @@ TEST_P(PostgresRefusedValueTest, IsRefusedBeforeItIsSent) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr(GetParam().says));
 }
 
+const std::string kLongName(64, 'n');
+const std::array kIntervals = {Value::String("PT1.5S")};
+const std::array kNan = {Value::Int64(1), Value::Decimal("NaN"), Value::Null(),
+                         Value::Null()};
+const std::array kTwice = {Value::Int64(1), Value::Null(), Value::Int64(1),
+                           Value::Null()};
+const std::array kNullKey = {Value::Null(), Value::Null()};
 const std::array kRagged = {Value::Array(kLeft), Value::Array(kInts)};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -241,6 +316,42 @@ INSTANTIATE_TEST_SUITE_P(
                      Value::Date(int64_t{1} << 40), "beyond"},
         RefusedValue{"OtherKind", "int4", Of(SqlType::kInteger),
                      Value::String("1"), "of kind string"},
+        RefusedValue{"FinerScaleThanTens", "numeric(5,-2)",
+                     Of(SqlType::kDecimal), Value::Decimal("12340"),
+                     "more than -2 digits"},
+        RefusedValue{"BlankThatIsPadding", "char(5)", Of(SqlType::kVarchar),
+                     Value::String("ab "), "a blank at the end"},
+        RefusedValue{"MoreThanOneByte", "\"char\"", Of(SqlType::kVarchar),
+                     Value::String("xy"), "2 bytes, above its 1"},
+        RefusedValue{"LongName", "name", Of(SqlType::kVarchar),
+                     Value::String(kLongName), "64 bytes, above its 63"},
+        RefusedValue{"FinerThanTheInterval", "interval(2)",
+                     Of(SqlType::kVarchar), Value::String("PT1.125S"),
+                     "more than 2 decimals"},
+        RefusedValue{"NanosecondsOfAnInterval", "interval",
+                     Of(SqlType::kVarchar), Value::String("00:00:00.0000001"),
+                     "more than 6 decimals"},
+        RefusedValue{"FractionOfAMonth", "interval", Of(SqlType::kVarchar),
+                     Value::String("0.3 months"), "another unit than seconds"},
+        RefusedValue{"FractionOfAYear", "interval", Of(SqlType::kVarchar),
+                     Value::String("P0.3Y"), "another unit than seconds"},
+        RefusedValue{"FractionOfAMicrosecond", "interval",
+                     Of(SqlType::kVarchar), Value::String("0.5 us"),
+                     "another unit than seconds"},
+        RefusedValue{"FinerThanTheTimetz", "timetz(3)", Of(SqlType::kVarchar),
+                     Value::String("12:34:56.1234+02"), "more than 3 decimals"},
+        RefusedValue{"FinerThanTheRange", "tstzrange", Of(SqlType::kVarchar),
+                     Value::String("[2024-02-29 12:00:00.0000001+00,)"),
+                     "more than 6 decimals"},
+        RefusedValue{"ElementFinerThanTheInterval", "interval(0)[]",
+                     ArrayOf(SqlType::kVarchar), Value::Array(kIntervals),
+                     "more than 0 decimals"},
+        RefusedValue{"NumberThatJsonHasNot", "jsonb", kStructColumn,
+                     Value::Struct(kNan), "NaN is no number in JSON"},
+        RefusedValue{"KeyThatIsTwiceThere", "json", kMapColumn,
+                     Value::Map(kTwice), "twice there"},
+        RefusedValue{"KeyThatIsNull", "json", kMapColumn, Value::Map(kNullKey),
+                     "of kind null"},
         RefusedValue{"RaggedArray", "int4[]", kBoxColumn, Value::Array(kRagged),
                      "boxes"}),
     [](const testing::TestParamInfo<RefusedValue>& test) {

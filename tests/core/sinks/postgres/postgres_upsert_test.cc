@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,72 @@ TEST_F(PostgresUpsertTest, ProbeLeavesNothing) {
   EXPECT_THAT(Table(), IsEmpty());
   ASSERT_OK(writer->Write({0, 1}, {Change(Op::kUpsert, 2, "b")}));
   EXPECT_THAT(Table(), ElementsAre("2|b"));
+}
+
+// Sessions see neither the extension's schema nor its operators.
+TEST_F(PostgresUpsertTest, KeysAreEqualAsTheIndexHasIt) {
+  Run("CREATE SCHEMA ext; CREATE EXTENSION citext SCHEMA ext;"
+      "CREATE TABLE t (id ext.citext PRIMARY KEY, label text)");
+  PostgresSinkConfig config = Config();
+  config.mode = PostgresMode::kUpsert;
+  config.key = {"id"};
+  Column id = kId;
+  id.type = SqlType::kVarchar;
+  const auto writer = Start(config, Open(1, Schema{{id, kLabel}}));
+  ASSERT_OK(writer->opened());
+  const auto change = [](Op op, absl::string_view key) {
+    return TestRow{.values = {Value::String(key), Value::String("x")},
+                   .op = op};
+  };
+  ASSERT_OK(writer->Write(
+      {0, 1}, {change(Op::kUpsert, "Abc"), change(Op::kUpsert, "other")}));
+  ASSERT_OK(writer->Write(
+      {1, 2}, {change(Op::kDelete, "aBC"), change(Op::kUpsert, "OTHER")}));
+  EXPECT_THAT(Table(), ElementsAre("other|x"));
+}
+
+TEST_F(PostgresUpsertTest, IndexThatTellsRowsApartInItsOwnWayIsOfNoUse) {
+  Run("CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2',"
+      " deterministic = false);"
+      "CREATE TABLE t (id text, label text);"
+      "CREATE UNIQUE INDEX ON t (id COLLATE folded)");
+  PostgresSinkConfig config = Config();
+  config.mode = PostgresMode::kUpsert;
+  config.key = {"id"};
+  Column id = kId;
+  id.type = SqlType::kVarchar;
+  EXPECT_THAT(Start(config, Open(1, Schema{{id, kLabel}}))->opened(),
+              HasReason(Reason::INVALID_CONFIG));
+  Run("CREATE UNIQUE INDEX ON t (id)");
+  EXPECT_OK(Start(config, Open(1, Schema{{id, kLabel}}))->opened());
+}
+
+TEST_F(PostgresUpsertTest, DeletionNeedsNoMoreThanItsKey) {
+  Run("CREATE DOMAIN must AS text NOT NULL CHECK (VALUE <> 'no');"
+      "CREATE DOMAIN labels AS text[] NOT NULL;"
+      "CREATE TABLE t (id bigint PRIMARY KEY, label must, labels labels)");
+  PostgresSinkConfig config = Config();
+  config.mode = PostgresMode::kUpsert;
+  config.key = {"id"};
+  const Column labels = {
+      .name = "labels", .type = SqlType::kArray, .children = {kLabel}};
+  const auto writer = Start(config, Open(1, Schema{{kId, kLabel, labels}}));
+  ASSERT_OK(writer->opened());
+  const std::array some = {Value::String("s")};
+  const auto full = [&some](int id, absl::string_view label) {
+    return TestRow{
+        .values = {Value::Int64(id), Value::String(label), Value::Array(some)},
+        .op = Op::kUpsert};
+  };
+  const TestRow deletion = {
+      .values = {Value::Int64(1), Value::Null(), Value::Null()},
+      .op = Op::kDelete};
+  ASSERT_OK(writer->Write({0, 1}, {full(1, "a"), full(2, "b")}));
+  ASSERT_OK(writer->Write({1, 2}, {deletion}));
+  EXPECT_THAT(Table(), ElementsAre("2|b"));
+  // What a row needs, it still needs.
+  EXPECT_THAT(writer->Write({2, 3}, {full(3, "no")}),
+              HasReason(Reason::ROW_REFUSED));
 }
 
 TEST_F(PostgresUpsertTest, NewSessionHasItsStagingAgain) {

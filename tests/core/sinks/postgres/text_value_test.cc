@@ -19,10 +19,10 @@ TEST(TextValueTest, DatesOfEveryEra) {
 TEST(TextValueTest, TimesToTheMicrosecond) {
   EXPECT_EQ(TimeText(0), "00:00:00.000000");
   EXPECT_EQ(TimeText(86'400'000'000), "24:00:00.000000");
-  EXPECT_EQ(TimestampText(-1), "1969-12-31 23:59:59.999999");
-  EXPECT_EQ(TimestampText(-719'163 * int64_t{86'400'000'000} + 1),
+  EXPECT_EQ(TimestampText(-1, "+00"), "1969-12-31 23:59:59.999999+00");
+  EXPECT_EQ(TimestampText(-719'163 * int64_t{86'400'000'000} + 1, ""),
             "0001-12-31 00:00:00.000001 BC");
-  EXPECT_EQ(TimestampText(Value::kMinusInfinity), "-infinity");
+  EXPECT_EQ(TimestampText(Value::kMinusInfinity, "+00"), "-infinity");
 }
 
 }  // namespace

@@ -91,12 +91,13 @@ TEST(TypeCheckTest, TypesThatAreMade) {
   Column decimal = Declared(SqlType::kDecimal);
   decimal.precision = 12;
   decimal.scale = 4;
-  EXPECT_THAT(TypeFor(decimal), IsOkAndHolds(std::string("numeric(12,4)")));
+  EXPECT_EQ(TypeFor(decimal), "numeric(12,4)");
   Column array = Declared(SqlType::kArray);
   array.children = {decimal};
-  EXPECT_THAT(TypeFor(array), IsOkAndHolds(std::string("numeric(12,4)[]")));
-  EXPECT_THAT(TypeFor(Declared(SqlType::kMap)),
-              HasReason(Reason::INVALID_CONFIG));
+  EXPECT_EQ(TypeFor(array), "numeric(12,4)[]");
+  EXPECT_EQ(TypeFor(Declared(SqlType::kMap)), "jsonb");
+  array.children = {Declared(SqlType::kStruct)};
+  EXPECT_EQ(TypeFor(array), "jsonb");
 }
 
 }  // namespace
