@@ -63,6 +63,7 @@ RUN apt-get update \
       libunistring2 \
       libxxhash0 \
       libyaml-cpp0.7 \
+      libzstd1 \
       zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 10001 penstock \

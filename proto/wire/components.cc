@@ -11,6 +11,7 @@
 #include "core/sources/file/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/field_reader.h"
+#include "proto/wire/file_config.h"
 #include "proto/wire/postgres_config.h"
 
 #include <absl/strings/match.h>
@@ -84,9 +85,9 @@ ConfigPtr SourceFromProto(const v1::SourceSpec& spec,
                           absl::string_view path, Violations& violations) {
   switch (spec.type_case()) {
     case v1::SourceSpec::kFile: {
-      auto config = std::make_shared<core::FileSourceConfig>();
       CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
-      config->path = spec.file().path();
+      auto config =
+          FileFromProto(spec.file(), JoinPath(path, "file"), violations);
       config->block_bytes = limits.block_bytes;
       return config;
     }
@@ -189,7 +190,7 @@ ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
 v1::SourceSpec SourceToProto(const core::ComponentConfig& config) {
   v1::SourceSpec result;
   if (config.type() != "file") UnknownType(config);
-  result.mutable_file()->set_path(As<core::FileSourceConfig>(config).path);
+  *result.mutable_file() = FileToProto(As<core::FileSourceConfig>(config));
   return result;
 }
 

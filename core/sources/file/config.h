@@ -10,9 +10,13 @@
 
 namespace penstock::core {
 
+// How files are compressed. kAuto: as the first bytes of each say.
+enum class FileCompression { kAuto, kNone, kGzip, kZstd };
+
 struct FileSourceConfig final : ComponentConfig {
   // The file to read, from its beginning to its end.
   std::string path;
+  FileCompression compression = FileCompression::kAuto;
   // Bytes read at a time; a longer record gets a larger block of its own. From
   // 1 to FileSourceConfig::kBlockBytesMax.
   size_t block_bytes = size_t{1} << 20;

@@ -65,12 +65,13 @@ absl::Status Expired(const FilePosition& position, absl::string_view problem) {
 
 }  // namespace
 
-absl::StatusOr<FileFingerprint> ReadFingerprint(File& file, uint64_t bytes) {
+absl::StatusOr<FileFingerprint> ReadFingerprint(Content& content,
+                                                uint64_t bytes) {
   std::array<char, FileFingerprint::kBytesMax> beginning;
   const uint64_t wanted = std::min(bytes, FileFingerprint::kBytesMax);
   ASSIGN_OR_RETURN(const size_t got,
-                   file.ReadAt(0, std::span<char>(beginning).first(
-                                      static_cast<size_t>(wanted))));
+                   content.ReadBeginning(std::span<char>(beginning).first(
+                       static_cast<size_t>(wanted))));
   return FileFingerprint{.bytes = got,
                          .hash = Checksum64({beginning.data(), got})};
 }
@@ -104,15 +105,17 @@ absl::StatusOr<FilePosition> FilePosition::Parse(absl::string_view json) {
   return position;
 }
 
-absl::Status CheckPosition(File& file, const FilePosition& position) {
-  ASSIGN_OR_RETURN(const uint64_t size, file.Size());
+absl::Status CheckPosition(Content& content, const FilePosition& position) {
+  ASSIGN_OR_RETURN(const uint64_t size, content.SizeUpTo(position.end));
   if (size < position.end) {
-    return Expired(position, absl::StrCat("the file had ", position.length,
-                                          " bytes and has ", size,
-                                          " now: it was cut off or replaced"));
+    return Expired(
+        position,
+        absl::StrCat("the file had ", std::max(position.length, position.end),
+                     " bytes and has ", size,
+                     " now: it was cut off or replaced"));
   }
   ASSIGN_OR_RETURN(const FileFingerprint found,
-                   ReadFingerprint(file, position.fingerprint.bytes));
+                   ReadFingerprint(content, position.fingerprint.bytes));
   if (found != position.fingerprint) {
     return Expired(position,
                    absl::StrCat("its first ", position.fingerprint.bytes,

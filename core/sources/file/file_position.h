@@ -1,7 +1,7 @@
 // Where a source stands in a file, and which file that is.
 #pragma once
 
-#include "core/base/filesystem.h"
+#include "core/sources/file/content.h"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -27,9 +27,10 @@ struct FileFingerprint {
                          const FileFingerprint&) = default;
 };
 
-// Over the first `bytes` bytes; over fewer if the file has fewer.
+// Over the first `bytes` bytes; over fewer if there are fewer.
 // Errors: those of the file.
-absl::StatusOr<FileFingerprint> ReadFingerprint(File& file, uint64_t bytes);
+absl::StatusOr<FileFingerprint> ReadFingerprint(Content& content,
+                                                uint64_t bytes);
 
 // The seek JSON of the source, version 1:
 //   {"path":"/a.log","fingerprint":{"bytes":4096,"xxh3":"00...0f"},
@@ -39,7 +40,7 @@ struct FilePosition {
   // As configured. For people: the fingerprint decides which file it is.
   std::string path;
   FileFingerprint fingerprint;
-  // Bytes of the file when it was opened.
+  // Bytes of the file when it was opened; 0 if it is compressed.
   uint64_t length = 0;
   // The step's bytes: [start, end).
   uint64_t start = 0;
@@ -57,9 +58,9 @@ struct FilePosition {
   friend bool operator==(const FilePosition&, const FilePosition&) = default;
 };
 
-// Whether `file` is the one that `position` was taken in, and still has all up
-// to its end; it may have grown. Errors: POSITION_EXPIRED, saying what was
+// Whether `content` is the one that `position` was taken in, and still has all
+// up to its end; it may have grown. Errors: POSITION_EXPIRED, saying what was
 // expected and what was found; those of the file.
-absl::Status CheckPosition(File& file, const FilePosition& position);
+absl::Status CheckPosition(Content& content, const FilePosition& position);
 
 }  // namespace penstock::core

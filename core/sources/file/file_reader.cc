@@ -49,15 +49,14 @@ Place EndOf(const FilePosition& position) {
 //          time); all else is confined to the strand.
 class FileReader::Work : public std::enable_shared_from_this<Work> {
  public:
-  Work(const Environment& environment, InputConsumer& consumer,
-       std::unique_ptr<File> file, std::unique_ptr<Parser> parser,
-       Options options)
+  Work(const Environment& environment, InputConsumer& consumer, OpenFile file,
+       std::unique_ptr<Parser> parser, Options options)
       : environment_(environment),
         consumer_(consumer),
         base_(std::move(options.position)),
         file_(std::move(file)),
         parser_(std::move(parser)),
-        fragments_(*file_, *parser_, options.block_bytes),
+        fragments_(file_.content(), *parser_, options.block_bytes),
         queue_(consumer, [this] { StartReading(); }),
         strand_(environment.io),
         flushed_(EndOf(base_)),
@@ -115,6 +114,8 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   // rest is the next piece. The batch carries the bad records, if they are
   // kept. Requires: it has a fragment.
   ParseResult Parse(FragmentReader::Piece& piece);
+  // Stages what is wrong with the file's end, behind all that was good.
+  void StageDefect(const Defect& defect);
   // The file as it is known by now.
   FilePosition Known() ABSL_LOCKS_EXCLUDED(mu_);
   // A file that was shorter than a fingerprint when it was opened is known
@@ -134,7 +135,7 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   // Path, fingerprint and length of the file as it was opened.
   const FilePosition base_;
 
-  const std::unique_ptr<File> file_;
+  const OpenFile file_;
   std::unique_ptr<Parser> parser_;
   FragmentReader fragments_;
   // Aux is the place behind the buffer.
@@ -217,7 +218,11 @@ absl::Status FileReader::Work::TryReadSome() {
   ASSIGN_OR_RETURN(FragmentReader::Piece piece, fragments_.Next(std::nullopt),
                    _ << "while reading " << base_.path);
   ReportTorn();
-  if (piece.fragment.has_value()) {
+  const std::optional<Defect> defect =
+      piece.at_end ? file_.content().DefectAtEnd() : std::nullopt;
+  // What a last record lacks of a file that ends badly nobody knows.
+  if (piece.fragment.has_value() &&
+      !(defect.has_value() && piece.fragment->is_last)) {
     ParseResult result = Parse(piece);
     std::optional<RecordBatch> batch;
     if (!result.batch.IsEmpty()) batch = std::move(result.batch);
@@ -226,11 +231,32 @@ absl::Status FileReader::Work::TryReadSome() {
                        environment_.clock.Now(), staged_);
   }
   if (!piece.at_end) return absl::OkStatus();
+  if (defect.has_value()) StageDefect(*defect);
   RETURN_IF_ERROR(CheckAtEnd());
   is_ended_ = true;
   consumer_.EndOfInput();
   ReleaseMemory();
   return absl::OkStatus();
+}
+
+void FileReader::Work::StageDefect(const Defect& defect) {
+  ParseError error{.tag = defect.tag,
+                   .input = base_.path,
+                   .description = defect.description,
+                   .record_number = staged_.records + 1,
+                   .line = staged_.lines + 1,
+                   .byte_offset = staged_.offset,
+                   .suggestion =
+                       "what was decoded before is good; bring the "
+                       "whole file, under another name"};
+  std::vector<ParseError> errors;
+  errors.push_back(std::move(error));
+  std::optional<RecordBatch> batch;
+  if (consumer_.KeepsBadRecords()) {
+    batch.emplace().AddBadRecords(ToBadRecords(0, errors));
+  }
+  queue_.PushWithAux(std::move(batch), std::move(errors),
+                     environment_.clock.Now(), staged_);
 }
 
 FilePosition FileReader::Work::Known() {
@@ -247,10 +273,10 @@ absl::Status FileReader::Work::LearnBeginning() {
       known.fingerprint.bytes >= known.end) {
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(CheckPosition(*file_, known))
+  RETURN_IF_ERROR(CheckPosition(file_.content(), known))
   << "while reading " << base_.path;
   ASSIGN_OR_RETURN(const FileFingerprint learned,
-                   ReadFingerprint(*file_, known.end),
+                   ReadFingerprint(file_.content(), known.end),
                    _ << "while reading " << base_.path);
   MutexLock lock(mu_);
   fingerprint_ = learned;
@@ -260,9 +286,9 @@ absl::Status FileReader::Work::LearnBeginning() {
 absl::Status FileReader::Work::CheckAtEnd() {
   FilePosition expected = Known();
   expected.end = std::max(base_.length, staged_.offset);
-  RETURN_IF_ERROR(CheckPosition(*file_, expected))
+  RETURN_IF_ERROR(CheckPosition(file_.content(), expected))
   << "at the end of " << base_.path;
-  ASSIGN_OR_RETURN(const FileStat opened, file_->Stat());
+  ASSIGN_OR_RETURN(const FileStat opened, file_.file().Stat());
   const absl::StatusOr<FileStat> named = environment_.files.Stat(base_.path);
   if (named.ok() && named->device == opened.device &&
       named->inode == opened.inode) {
@@ -377,7 +403,7 @@ absl::StatusOr<FilePosition> FileReader::Work::CheckStep(
         {{"expected", absl::StrCat(step.start)},
          {"found", absl::StrCat(staged_.offset)}});
   }
-  RETURN_IF_ERROR(CheckPosition(*file_, step));
+  RETURN_IF_ERROR(CheckPosition(file_.content(), step));
   return step;
 }
 
@@ -437,8 +463,8 @@ void FileReader::Work::ReleaseMemory() {
 }
 
 FileReader::FileReader(const Environment& environment, InputConsumer& consumer,
-                       std::unique_ptr<File> file,
-                       std::unique_ptr<Parser> parser, Options options)
+                       OpenFile file, std::unique_ptr<Parser> parser,
+                       Options options)
     : work_(std::make_shared<Work>(environment, consumer, std::move(file),
                                    std::move(parser), std::move(options))) {}
 

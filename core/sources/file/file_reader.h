@@ -6,6 +6,7 @@
 #include "core/contract/parser.h"
 #include "core/contract/reader.h"
 #include "core/sources/file/file_position.h"
+#include "core/sources/file/open_file.h"
 
 #include <cstddef>
 #include <memory>
@@ -44,8 +45,7 @@ class FileReader final : public InputReader {
   };
 
   FileReader(const Environment& environment, InputConsumer& consumer,
-             std::unique_ptr<File> file, std::unique_ptr<Parser> parser,
-             Options options);
+             OpenFile file, std::unique_ptr<Parser> parser, Options options);
   ~FileReader() override;
 
   void Request(InputReaderCommand command) override;

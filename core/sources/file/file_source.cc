@@ -4,6 +4,7 @@
 #include "core/base/status_macros.h"
 #include "core/sources/file/file_position.h"
 #include "core/sources/file/file_reader.h"
+#include "core/sources/file/open_file.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -11,30 +12,6 @@
 
 namespace penstock::core {
 namespace {
-
-absl::Status CheckType(const FileStat& stat, absl::string_view path) {
-  if (stat.type == FileType::kRegular) return absl::OkStatus();
-  return MakeError(
-      Reason::INVALID_CONFIG,
-      absl::StrCat("open source file ", path, ": it is ",
-                   stat.type == FileType::kDirectory
-                       ? "a directory"
-                       : "no plain file (a pipe, socket or device)",
-                   "; name a plain file"),
-      {{"field", "path"}, {"path", std::string(path)}});
-}
-
-// Opens a plain file, and nothing else: opening a device may do things.
-absl::StatusOr<std::unique_ptr<File>> OpenPlainFile(
-    const Environment& environment, absl::string_view path) {
-  ASSIGN_OR_RETURN(const FileStat named, environment.files.Stat(path));
-  RETURN_IF_ERROR(CheckType(named, path));
-  ASSIGN_OR_RETURN(std::unique_ptr<File> file,
-                   environment.files.OpenForRead(path));
-  ASSIGN_OR_RETURN(const FileStat opened, file->Stat());
-  RETURN_IF_ERROR(CheckType(opened, path));
-  return file;
-}
 
 absl::Status GoneSince(const FilePosition& resume, const absl::Status& status) {
   return MakeError(
@@ -57,19 +34,22 @@ absl::StatusOr<OpenedInput> FileSource::Open(
   if (resume_info.has_value()) {
     ASSIGN_OR_RETURN(resume, FilePosition::Parse(*resume_info));
   }
-  absl::StatusOr<std::unique_ptr<File>> file =
-      OpenPlainFile(environment_, config_.path);
+  absl::StatusOr<OpenFile> file =
+      OpenFile::Open(environment_, config_.path, config_.compression);
   if (resume.has_value() && HasReason(file.status(), Reason::NOT_FOUND)) {
     return GoneSince(*resume, file.status());
   }
   if (!file.ok()) return file.status();
   FilePosition position;
   position.path = config_.path;
-  ASSIGN_OR_RETURN(position.length, (*file)->Size());
-  ASSIGN_OR_RETURN(position.fingerprint,
-                   ReadFingerprint(**file, position.length));
+  if (!file->is_compressed()) {
+    ASSIGN_OR_RETURN(position.length, file->file().Size());
+  }
+  ASSIGN_OR_RETURN(
+      position.fingerprint,
+      ReadFingerprint(file->content(), FileFingerprint::kBytesMax));
   if (resume.has_value()) {
-    RETURN_IF_ERROR(CheckPosition(**file, *resume));
+    RETURN_IF_ERROR(CheckPosition(file->content(), *resume));
     position.start = position.end = resume->end;
     position.records = resume->records;
     position.lines = resume->lines;

@@ -21,9 +21,9 @@ constexpr size_t kIdleBlocksMax = 16;
 
 }  // namespace
 
-FragmentReader::FragmentReader(File& file, const Parser& parser,
+FragmentReader::FragmentReader(Content& content, const Parser& parser,
                                size_t block_bytes)
-    : file_(file),
+    : content_(content),
       block_bytes_(block_bytes),
       cut_bytes_(parser.RecordBytesMax() + Parser::kFramingBytesMax),
       splitter_(parser.MakeSplitter()) {
@@ -109,8 +109,8 @@ absl::Status FragmentReader::PassSeam(std::optional<uint64_t> limit) {
   uint64_t wanted = bytes.size();
   if (limit.has_value()) wanted = std::min(wanted, *limit - position_ + 1);
   ASSIGN_OR_RETURN(const size_t got,
-                   file_.ReadAt(position_ - 1,
-                                std::span<char>(bytes).first(size_t{wanted})));
+                   content_.ReadAt(position_ - 1, std::span<char>(bytes).first(
+                                                      size_t{wanted})));
   is_seam_unchecked_ = false;
   if (got < 2) return absl::OkStatus();
   splitter_->Clear();
@@ -133,8 +133,8 @@ absl::Status FragmentReader::Fill(uint64_t begin, std::optional<uint64_t> limit,
   if (limit.has_value()) wanted = std::min(wanted, *limit - from);
   ASSIGN_OR_RETURN(
       const size_t got,
-      file_.ReadAt(from, std::span<char>(filled.block->data() + filled.size,
-                                         static_cast<size_t>(wanted))));
+      content_.ReadAt(from, std::span<char>(filled.block->data() + filled.size,
+                                            static_cast<size_t>(wanted))));
   filled.size += got;
   filled.at_end = got < wanted || from + got == limit;
   if (got < wanted && limit.has_value()) {

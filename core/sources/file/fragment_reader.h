@@ -1,9 +1,9 @@
 // Cuts a file into fragments of whole records.
 #pragma once
 
-#include "core/base/filesystem.h"
 #include "core/contract/parser.h"
 #include "core/record/block.h"
+#include "core/sources/file/content.h"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -35,7 +35,7 @@ class FragmentReader {
   };
 
   // Both outlive this. `block_bytes` > 0.
-  FragmentReader(File& file, const Parser& parser, size_t block_bytes);
+  FragmentReader(Content& content, const Parser& parser, size_t block_bytes);
 
   // Goes to `offset`, a boundary or the end of a file as it was once. If the
   // last record before it lacked its line end then, and the file has it now,
@@ -86,7 +86,7 @@ class FragmentReader {
   BlockRef GetBlock(size_t bytes);
   Fragment TakeFragment(const Filled& filled, size_t size);
 
-  File& file_;
+  Content& content_;
   const size_t block_bytes_;
   // Bytes without a boundary that are too many for a record.
   const size_t cut_bytes_;

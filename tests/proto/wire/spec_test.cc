@@ -148,7 +148,7 @@ TEST(SpecTest, ResolvedSpecWritesEveryDefaultOut) {
 TEST(SpecTest, ResolvedSpecResolvesToItself) {
   v1::ConnectorSpec given = ParseText(R"pb(
     name: "o.r-d_ers"
-    source { file { path: "${env:IN}/a" } }
+    source { file { path: "${env:IN}/a" compression: FILE_COMPRESSION_ZSTD } }
     format { ndjson { key: "user.id" } }
     route { partition {} }
     sink { null {} }
@@ -315,6 +315,26 @@ TEST(SpecTest, PostgresSinkIsCheckedAsItChecksItself) {
   EXPECT_THAT(FieldsOf(given), ElementsAre("connectors[0].sink.postgres.key"));
   postgres.set_mode(v1::POSTGRES_MODE_UNSPECIFIED);
   EXPECT_THAT(FieldsOf(given), ElementsAre("connectors[0].sink.postgres.mode"));
+}
+
+TEST(SpecTest, FileSourceIsReadAndWritten) {
+  v1::ConnectorSpec given = Smallest();
+  v1::FileSource& file = *given.mutable_source()->mutable_file();
+  file.set_compression(v1::FILE_COMPRESSION_GZIP);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const auto& config = As<core::FileSourceConfig>(spec.source);
+  EXPECT_EQ(config.compression, core::FileCompression::kGzip);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec again,
+                       SpecFromBytes(SpecToBytes(spec)));
+  EXPECT_EQ(SpecToBytes(again), SpecToBytes(spec));
+}
+
+TEST(SpecTest, FileSourcesEnumsAreChecked) {
+  v1::ConnectorSpec given = Smallest();
+  v1::FileSource& file = *given.mutable_source()->mutable_file();
+  file.set_compression(v1::FILE_COMPRESSION_UNSPECIFIED);
+  EXPECT_THAT(FieldsOf(given),
+              ElementsAre("connectors[0].source.file.compression"));
 }
 
 TEST(SpecTest, RawLinesKeepTheirCarriageReturn) {

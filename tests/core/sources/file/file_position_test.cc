@@ -104,14 +104,19 @@ TEST(FilePositionTest, WhatIsNoObjectIsRefused) {
 class CheckPositionTest : public testing::Test {
  protected:
   void Put(const std::string& text) { files_.Put("/f", text); }
-  std::unique_ptr<File> Open() { return *files_.OpenForRead("/f"); }
+  absl::Status Check(const FilePosition& position) {
+    const std::unique_ptr<File> file = *files_.OpenForRead("/f");
+    PlainContent content(*file);
+    return CheckPosition(content, position);
+  }
   // At the end of what the file has now.
   FilePosition Here() {
-    const std::unique_ptr<File> file = Open();
+    const std::unique_ptr<File> file = *files_.OpenForRead("/f");
+    PlainContent content(*file);
     FilePosition position;
     position.path = "/f";
     position.length = position.end = *file->Size();
-    position.fingerprint = *ReadFingerprint(*file, position.length);
+    position.fingerprint = *ReadFingerprint(content, position.length);
     return position;
   }
 
@@ -134,28 +139,28 @@ TEST_F(CheckPositionTest, AShortFilesFingerprintIsOverAllOfIt) {
 
 TEST_F(CheckPositionTest, TheSameFileIsGood) {
   Put("abc");
-  EXPECT_OK(CheckPosition(*Open(), Here()));
+  EXPECT_OK(Check(Here()));
 }
 
 TEST_F(CheckPositionTest, AGrownFileIsGood) {
   Put("abc");
   const FilePosition position = Here();
   Put("abc" + std::string(9000, 'x'));
-  EXPECT_OK(CheckPosition(*Open(), position));
+  EXPECT_OK(Check(position));
 }
 
 TEST_F(CheckPositionTest, AnEmptyFileThatGrewIsGood) {
   Put("");
   const FilePosition position = Here();
   Put("abc");
-  EXPECT_OK(CheckPosition(*Open(), position));
+  EXPECT_OK(Check(position));
 }
 
 TEST_F(CheckPositionTest, AFileCutOffBelowThePositionIsExpired) {
   Put("abcdef");
   const FilePosition position = Here();
   Put("abcde");
-  const absl::Status status = CheckPosition(*Open(), position);
+  const absl::Status status = Check(position);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange,
                                HasReason(Reason::POSITION_EXPIRED)));
   EXPECT_THAT(std::string(status.message()),
@@ -168,14 +173,14 @@ TEST_F(CheckPositionTest, AFileCutOffBehindThePositionIsGood) {
   position.end = 3;
   position.fingerprint = {.bytes = 3, .hash = Checksum64("abc")};
   Put("abc");
-  EXPECT_OK(CheckPosition(*Open(), position));
+  EXPECT_OK(Check(position));
 }
 
 TEST_F(CheckPositionTest, AnotherBeginningIsExpiredAndSaysBothFingerprints) {
   Put("abcdef");
   const FilePosition position = Here();
   Put("Xbcdefghi");
-  const absl::Status status = CheckPosition(*Open(), position);
+  const absl::Status status = Check(position);
   EXPECT_THAT(status, HasReason(Reason::POSITION_EXPIRED));
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(Hex64(Checksum64("abcdef"))));

@@ -37,7 +37,8 @@ class FragmentReaderTest : public testing::Test {
             size_t record_bytes_max = 1000) {
     files_.Put("/f", text);
     file_ = *files_.OpenForRead("/f");
-    reader_.emplace(*file_, MakeParser(record_bytes_max), block_bytes);
+    content_.emplace(*file_);
+    reader_.emplace(*content_, MakeParser(record_bytes_max), block_bytes);
   }
   // All that comes, as "text@offset"; cut ones with '!', last ones with '$'.
   std::vector<std::string> ReadAll(std::optional<uint64_t> limit = {}) {
@@ -58,6 +59,7 @@ class FragmentReaderTest : public testing::Test {
 
   FakeFileSystem files_;
   std::unique_ptr<File> file_;
+  std::optional<PlainContent> content_;
   std::optional<FragmentReader> reader_;
 };
 

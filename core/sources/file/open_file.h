@@ -1,0 +1,42 @@
+// A file that is open, and what is in it.
+#pragma once
+
+#include "core/base/filesystem.h"
+#include "core/contract/component.h"
+#include "core/sources/file/compression.h"
+#include "core/sources/file/config.h"
+#include "core/sources/file/content.h"
+
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <memory>
+#include <optional>
+
+namespace penstock::core {
+
+// Owner: whoever reads it. Threads: thread-compatible. Bound: a descriptor, and
+// what DecodedContent holds.
+class OpenFile {
+ public:
+  // Opens a plain file, and nothing else: opening a device may do things.
+  // Blocks: as the disk does. Errors: INVALID_CONFIG if it is something else;
+  // those of the file.
+  static absl::StatusOr<OpenFile> Open(const Environment& environment,
+                                       absl::string_view path,
+                                       FileCompression compression);
+
+  File& file() const { return *file_; }
+  Content& content() const { return *content_; }
+  bool is_compressed() const { return compression_ != Compression::kNone; }
+
+ private:
+  OpenFile(std::unique_ptr<File> file, Compression compression);
+
+  // At the same place after a move, for the content refers to it.
+  std::unique_ptr<File> file_;
+  Compression compression_;
+  std::unique_ptr<Content> content_;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,78 @@
+#include "proto/wire/file_config.h"
+
+#include "core/base/log.h"
+#include "proto/wire/field_reader.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <optional>
+#include <utility>
+
+namespace penstock::wire {
+namespace {
+
+std::optional<core::FileCompression> FromProto(v1::FileCompression value) {
+  switch (value) {
+    case v1::FILE_COMPRESSION_AUTO:
+      return core::FileCompression::kAuto;
+    case v1::FILE_COMPRESSION_NONE:
+      return core::FileCompression::kNone;
+    case v1::FILE_COMPRESSION_GZIP:
+      return core::FileCompression::kGzip;
+    case v1::FILE_COMPRESSION_ZSTD:
+      return core::FileCompression::kZstd;
+    default:
+      return std::nullopt;
+  }
+}
+
+v1::FileCompression ToProto(core::FileCompression value) {
+  switch (value) {
+    case core::FileCompression::kAuto:
+      return v1::FILE_COMPRESSION_AUTO;
+    case core::FileCompression::kNone:
+      return v1::FILE_COMPRESSION_NONE;
+    case core::FileCompression::kGzip:
+      return v1::FILE_COMPRESSION_GZIP;
+    case core::FileCompression::kZstd:
+      return v1::FILE_COMPRESSION_ZSTD;
+  }
+  LOG(FATAL) << "no such FileCompression: " << static_cast<int>(value);
+}
+
+// Reads an enum into `to`, if it is given. `names`: what it may be.
+template <typename Proto, typename Core>
+void ReadEnum(absl::string_view name, std::optional<Proto> given,
+              absl::string_view names, FieldReader& fields, Core& to) {
+  if (!given.has_value()) return;
+  if (const auto value = FromProto(*given)) {
+    to = *value;
+    return;
+  }
+  fields.Add(name, absl::StrCat("is ", *given, ", must be ", names),
+             *given == 0 ? kUnspecified : kUnknownValue);
+}
+
+}  // namespace
+
+std::shared_ptr<core::FileSourceConfig> FileFromProto(
+    const v1::FileSource& message, std::string path, Violations& violations) {
+  FieldReader fields(std::move(path), violations);
+  auto config = std::make_shared<core::FileSourceConfig>();
+  config->path = message.path();
+  ReadEnum("compression", PENSTOCK_GIVEN(message, compression),
+           "AUTO, NONE, GZIP or ZSTD", fields, config->compression);
+  return config;
+}
+
+v1::FileSource FileToProto(const core::FileSourceConfig& config) {
+  const core::FileSourceConfig by_default;
+  v1::FileSource message;
+  message.set_path(config.path);
+  if (config.compression != by_default.compression) {
+    message.set_compression(ToProto(config.compression));
+  }
+  return message;
+}
+
+}  // namespace penstock::wire
