@@ -35,9 +35,12 @@ std::vector<std::string> LinesOf(
 
 }  // namespace
 
-Checkers::Checkers(const Plan& plan, const client::FakeStoreDisk& store)
+Checkers::Checkers(const Plan& plan, const client::FakeStoreDisk& store,
+                   std::string connector, std::string& violation)
     : plan_(plan),
       store_(store),
+      connector_(std::move(connector)),
+      violation_(violation),
       expected_(plan.shards_max()),
       positions_(plan.shards_max()),
       visible_(plan.shards_max(), 0),
@@ -91,30 +94,36 @@ void Checkers::CheckSpecChange(const client::StoredConnector& stored) {
 }
 
 void Checkers::Violate(const std::string& what) {
-  if (violation_.empty()) violation_ = what;
+  if (violation_.empty()) violation_ = absl::StrCat(connector_, ": ", what);
 }
 
-void Checkers::OnResult(const std::string& connector,
+const client::StoredConnector* Checkers::Stored() const {
+  const auto found = store_.state.connectors.find(connector_);
+  return found == store_.state.connectors.end() ? nullptr : &found->second;
+}
+
+void Checkers::OnResult(const core::ConnectorRef& ref,
                         const core::StepResult& result) {
-  const auto [found, fresh] =
-      results_.emplace(std::pair(connector, result.step), result);
+  made_[ref.instance][result.step] =
+      RecordsBefore(result.resume.seek().value_or(""));
+  const auto [found, fresh] = results_.emplace(result.step, result);
   if (!fresh && !(found->second == result)) {
     Violate(absl::StrCat("INV-2: step ", result.step, " has two contents"));
   }
 }
 
 core::Step Checkers::Journaled() const {
-  const auto found = store_.state.connectors.find(kConnector);
-  if (found == store_.state.connectors.end()) return 0;
-  const client::StoredConnector& stored = found->second;
+  const client::StoredConnector* const found = Stored();
+  if (found == nullptr) return 0;
+  const client::StoredConnector& stored = *found;
   return stored.journal.empty() ? stored.base_steps
                                 : stored.journal.back().step + 1;
 }
 
 uint64_t Checkers::JournaledRecords() const {
-  const auto found = store_.state.connectors.find(kConnector);
-  if (found == store_.state.connectors.end()) return 0;
-  const client::StoredConnector& stored = found->second;
+  const client::StoredConnector* const found = Stored();
+  if (found == nullptr) return 0;
+  const client::StoredConnector& stored = *found;
   if (stored.journal.empty()) {
     return RecordsBefore(stored.position.value_or(""));
   }
@@ -156,9 +165,9 @@ void Checkers::CheckStore(const std::vector<core::Step>& progress) {
   commits_seen_ = store_.commits;
   if (store_.state.epoch < epoch_) Violate("INV-7: the epoch went back");
   epoch_ = store_.state.epoch;
-  const auto found = store_.state.connectors.find(kConnector);
-  if (found == store_.state.connectors.end()) return;
-  const client::StoredConnector& stored = found->second;
+  const client::StoredConnector* const found = Stored();
+  if (found == nullptr) return;
+  const client::StoredConnector& stored = *found;
   CheckSpecChange(stored);
   if (stored.base_steps < base_steps_) {
     Violate("INV-1: the checkpoint went back");
@@ -175,15 +184,7 @@ void Checkers::CheckStore(const std::vector<core::Step>& progress) {
                            " was used before its number was reserved"));
     }
   }
-  for (size_t shard = 0; plan_.at_least_once() && shard < seen_.size();
-       ++shard) {
-    const std::vector<uint64_t>& positions = positions_[shard];
-    const auto lines =
-        static_cast<size_t>(std::lower_bound(positions.begin(), positions.end(),
-                                             CheckpointedRecords()) -
-                            positions.begin());
-    CheckHas(shard, lines, "checkpointed,");
-  }
+  if (plan_.at_least_once()) CheckPassed(CheckpointedRecords(), "checkpointed");
   for (size_t shard = 0; shard < progress.size(); ++shard) {
     if (progress[shard] < stored.base_steps) {
       Violate(absl::StrCat("INV-1: checkpoint at ", stored.base_steps,
@@ -194,9 +195,29 @@ void Checkers::CheckStore(const std::vector<core::Step>& progress) {
 }
 
 uint64_t Checkers::CheckpointedRecords() const {
-  const auto found = store_.state.connectors.find(kConnector);
-  if (found == store_.state.connectors.end()) return 0;
-  return RecordsBefore(found->second.position.value_or(""));
+  const client::StoredConnector* const found = Stored();
+  return found == nullptr ? 0 : RecordsBefore(found->position.value_or(""));
+}
+
+uint64_t Checkers::RecordsMade(const std::string& instance,
+                               core::Step steps) const {
+  const auto steps_of = made_.find(instance);
+  if (steps_of == made_.end()) return 0;
+  auto last = steps_of->second.lower_bound(steps);
+  return last == steps_of->second.begin() ? 0 : (--last)->second;
+}
+
+void Checkers::CheckPassed(uint64_t records, const std::string& when) {
+  // What is in the target stays there.
+  if (records <= passed_records_) return;
+  passed_records_ = records;
+  for (size_t shard = 0; shard < positions_.size(); ++shard) {
+    const std::vector<uint64_t>& positions = positions_[shard];
+    const auto end =
+        std::lower_bound(positions.begin(), positions.end(), records);
+    CheckHas(shard, static_cast<size_t>(end - positions.begin()),
+             absl::StrCat(when, " are the first ", records, " lines, but"));
+  }
 }
 
 void Checkers::CheckHas(size_t shard, size_t lines, const std::string& when) {
@@ -267,9 +288,8 @@ void Checkers::CheckAgainstStore(const core::ConnectorStatus& status) {
     Violate(absl::StrCat("INV-1: completed ", status.completed_steps,
                          ", but not released ", status.retained_steps.front()));
   }
-  const auto found = store_.state.connectors.find(kConnector);
-  const core::Step checkpointed =
-      found == store_.state.connectors.end() ? 0 : found->second.base_steps;
+  const client::StoredConnector* const found = Stored();
+  const core::Step checkpointed = found == nullptr ? 0 : found->base_steps;
   if (status.checkpointed_steps > checkpointed) {
     Violate(absl::StrCat("INV-1: checkpointed ", status.checkpointed_steps,
                          ", but the checkpoint is at ", checkpointed));
@@ -307,6 +327,10 @@ uint64_t Checkers::RecordsBelow(core::Step steps) const {
 }
 
 void Checkers::CheckCompleted(const core::ConnectorStatus& status) {
+  if (plan_.at_least_once()) {
+    return CheckPassed(RecordsMade(status.instance, status.completed_steps),
+                       "completed");
+  }
   const uint64_t records = RecordsBelow(status.completed_steps);
   for (size_t shard = 0; shard < positions_.size(); ++shard) {
     const std::vector<uint64_t>& positions = positions_[shard];
@@ -350,11 +374,8 @@ void Checkers::CheckComplete(core::ShardIndex shard,
 }
 
 void Checkers::CheckSpec(const std::string& spec_bytes) {
-  const auto found = store_.state.connectors.find(kConnector);
-  if (found != store_.state.connectors.end() &&
-      found->second.spec_bytes == spec_bytes) {
-    return;
-  }
+  const client::StoredConnector* const found = Stored();
+  if (found != nullptr && found->spec_bytes == spec_bytes) return;
   Violate("at the end the store holds another specification than the file");
 }
 

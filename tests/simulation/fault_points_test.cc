@@ -319,9 +319,9 @@ class FaultPointTest : public testing::TestWithParam<Case> {
     }
     ASSERT_TRUE(
         world.RunUntil([&] { return world.Finished(); }, absl::Minutes(1)))
-        << world.checkers().violation() << world.Describe();
+        << world.violation() << world.Describe();
     world.CheckComplete();
-    EXPECT_EQ(world.checkers().violation(), "");
+    EXPECT_EQ(world.violation(), "");
     EXPECT_GE(crashes_, Wanted());
   }
 
@@ -405,7 +405,7 @@ TEST(CommittedStepsTest, WhatEveryShardHoldsIsSkipped) {
   ASSERT_TRUE(
       world.RunUntil([&] { return world.Finished(); }, absl::Minutes(1)));
   world.CheckComplete();
-  EXPECT_EQ(world.checkers().violation(), "");
+  EXPECT_EQ(world.violation(), "");
   EXPECT_EQ(world.outcome().replayed, 0u);
   EXPECT_EQ(world.outcome().already_held, rows);
 }
@@ -437,7 +437,7 @@ TEST(LostAnswerTest, AWorkerMayDieWithThePrepareOfTheEnd) {
   EXPECT_TRUE(
       world.RunUntil([&] { return world.Finished(); }, absl::Minutes(1)));
   EXPECT_GT(prepares, 1);
-  EXPECT_EQ(world.checkers().violation(), "");
+  EXPECT_EQ(world.violation(), "");
 }
 
 }  // namespace

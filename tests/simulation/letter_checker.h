@@ -26,7 +26,8 @@ core::FakeDatabase::Judge MakeJudge(const Plan& plan);
 // Threads: confined to the test's thread. `plan`, `checkers` outlive it.
 class LetterChecker {
  public:
-  LetterChecker(const Plan& plan, Checkers& checkers);
+  LetterChecker(const Plan& plan, const std::string& directory,
+                Checkers& checkers);
 
   // After a commit of `shard` up to the steps below `steps`: every refused row
   // that stands before the last visible one, and of shard 0, whose they are,
@@ -34,10 +35,10 @@ class LetterChecker {
   // would leave.
   void CheckDurable(core::ShardIndex shard, core::Step steps,
                     const core::FakeFileSystem& disk) const;
-  // At least once: after a checkpoint behind `lines` lines of the input, each
-  // of them that needs a letter has one that a power loss would leave.
-  void CheckCheckpointed(uint64_t lines,
-                         const core::FakeFileSystem& disk) const;
+  // At least once: after a completion or a checkpoint behind `lines` lines of
+  // the input, each of them that needs a letter has one that a power loss would
+  // leave.
+  void CheckPassed(uint64_t lines, const core::FakeFileSystem& disk);
   // At the end: what needs a letter and ids are as many. Returns: how many.
   uint64_t CheckComplete(const core::FakeFileSystem& disk) const;
 
@@ -48,13 +49,17 @@ class LetterChecker {
   using Letters = std::map<std::string, std::set<std::string>>;
   void CheckNeeded(const Needed& needed, const std::string& when,
                    const core::FakeFileSystem& disk) const;
-  static Letters Read(const core::FakeFileSystem& disk, bool durable);
+  Letters Read(const core::FakeFileSystem& disk, bool durable) const;
 
   const Plan& plan_;
+  // Of the letters.
+  const std::string directory_;
   Checkers& checkers_;
   // Of each shard: the records that belong to it, refused ones included, in
   // order. Empty where the specification is edited.
   std::vector<std::vector<std::string>> records_;
+  // Of CheckPassed: what is durable stays.
+  uint64_t passed_ = 0;
 };
 
 }  // namespace penstock::simulation

@@ -85,17 +85,18 @@ void SimulatedControl::Call(Terms<T> terms, Reply<T> reply, SendFn send) {
     if (!*alive) return;
     client.executor->Schedule([pending, result] { pending->Answer(result); });
   };
-  // Runs where the worker lives, as it answers.
-  const auto witness =
-      [&seen_by = witness_, epoch = terms.epoch, on_answer = terms.on_answer](
-          const Endpoint& worker, const absl::StatusOr<T>& result) {
-        if (result.ok() && on_answer) on_answer(*worker.process, *result);
-        if (!epoch.has_value() || !PassedTheFence(result.status())) return;
-        if (*epoch < worker.host->epoch) {
-          seen_by.OnStaleEpoch(*epoch, worker.host->epoch);
-        }
-        worker.host->epoch = std::max(worker.host->epoch, *epoch);
-      };
+  // Runs where the worker lives, as it answers. `arrived_at`: the highest epoch
+  // that had passed when the command came.
+  const auto witness = [&seen_by = witness_, epoch = terms.epoch,
+                        lasts = terms.lasts, on_answer = terms.on_answer](
+                           const Endpoint& worker, uint64_t arrived_at,
+                           const absl::StatusOr<T>& result) {
+    if (result.ok() && on_answer) on_answer(*worker.process, *result);
+    if (!epoch.has_value() || !PassedTheFence(result.status())) return;
+    const uint64_t before = lasts ? arrived_at : worker.host->epoch;
+    if (*epoch < before) seen_by.OnStaleEpoch(*epoch, before);
+    worker.host->epoch = std::max(worker.host->epoch, *epoch);
+  };
   network_.Send(
       [&network = network_, address = address_, send, answer, witness] {
         const Endpoint worker = network.At(address);
@@ -103,16 +104,17 @@ void SimulatedControl::Call(Terms<T> terms, Reply<T> reply, SendFn send) {
           answer(MakeError(Reason::UNAVAILABLE, "nobody listens"));
           return;
         }
-        worker.process->executor->Schedule([&network, worker, send, answer,
-                                            witness] {
-          send(*worker.control,
-               [&network, worker, answer, witness](absl::StatusOr<T> result) {
-                 // It was killed: nobody hears what its remains say.
-                 if (worker.process->frozen) return;
-                 witness(worker, result);
-                 network.Send([answer, result] { answer(result); });
-               });
-        });
+        worker.process->executor->Schedule(
+            [&network, worker, send, answer, witness] {
+              const uint64_t arrived_at = worker.host->epoch;
+              send(*worker.control, [&network, worker, answer, witness,
+                                     arrived_at](absl::StatusOr<T> result) {
+                // It was killed: nobody hears what its remains say.
+                if (worker.process->frozen) return;
+                witness(worker, arrived_at, result);
+                network.Send([answer, result] { answer(result); });
+              });
+            });
       });
 }
 
@@ -137,9 +139,8 @@ void SimulatedControl::CallDone(const core::CommandHeader& header, Done done,
 
 void SimulatedControl::Open(core::OpenRequest request,
                             Reply<core::OpenReply> reply) {
-  const std::string name = request.spec.name;
-  request.spec = plan_.specs[SpecIndex(request.spec_bytes)];
-  request.spec.name = name;
+  request.spec =
+      SpecOf(plan_, SpecIndex(request.spec_bytes), request.spec.name);
   Call<core::OpenReply>({.epoch = request.fence.epoch, .timeout = kThorough},
                         std::move(reply),
                         [request](core::Control& worker, auto answer) {
@@ -151,7 +152,9 @@ void SimulatedControl::Delete(core::CommandHeader header,
                               core::DisconnectRequest request,
                               Reply<core::DisconnectReply> reply) {
   Call<core::DisconnectReply>(
-      {.epoch = header.fence.epoch, .timeout = request.deadline + kPrompt},
+      {.epoch = header.fence.epoch,
+       .timeout = request.deadline + kPrompt,
+       .lasts = true},
       std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Delete(header, request, std::move(answer));
       });
@@ -164,9 +167,9 @@ void SimulatedControl::Replay(core::CommandHeader header,
       {.epoch = header.fence.epoch,
        .timeout = kThorough,
        .on_answer =
-           [&seen_by = witness_, step = request.result.step](
+           [&seen_by = witness_, ref = header.ref, step = request.result.step](
                const Process& worker, const core::ReplayReply& answer) {
-             seen_by.OnReplayed(worker, step, answer);
+             seen_by.OnReplayed(worker, ref, step, answer);
            }},
       std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Replay(header, request, std::move(answer));
@@ -194,10 +197,10 @@ void SimulatedControl::Queue(core::CommandHeader header,
       {.epoch = header.fence.epoch,
        .timeout = request.wait + kPrompt,
        .on_answer =
-           [&seen_by = witness_, name = header.ref.connector](
+           [&seen_by = witness_, ref = header.ref](
                const Process& /*worker*/, const core::QueueReply& answer) {
              if (answer.result == nullptr) return;
-             seen_by.OnResult(name, *answer.result);
+             seen_by.OnResult(ref, *answer.result);
            }},
       std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Queue(header, request, std::move(answer));
@@ -234,7 +237,9 @@ void SimulatedControl::Disconnect(core::CommandHeader header,
                                   core::DisconnectRequest request,
                                   Reply<core::DisconnectReply> reply) {
   Call<core::DisconnectReply>(
-      {.epoch = header.fence.epoch, .timeout = request.deadline + kPrompt},
+      {.epoch = header.fence.epoch,
+       .timeout = request.deadline + kPrompt,
+       .lasts = true},
       std::move(reply), [header, request](core::Control& worker, auto answer) {
         worker.Disconnect(header, request, std::move(answer));
       });

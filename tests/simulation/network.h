@@ -75,10 +75,10 @@ class Network {
 class Witness {
  public:
   virtual ~Witness() = default;
-  virtual void OnResult(const std::string& connector,
+  virtual void OnResult(const core::ConnectorRef& ref,
                         const core::StepResult& result) = 0;
-  virtual void OnReplayed(const Process& worker, core::Step step,
-                          const core::ReplayReply& reply) = 0;
+  virtual void OnReplayed(const Process& worker, const core::ConnectorRef& ref,
+                          core::Step step, const core::ReplayReply& reply) = 0;
   // A command of `epoch` passed the fence of a host that one of the higher
   // `epoch_before` had passed.
   virtual void OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) = 0;
@@ -128,6 +128,9 @@ class SimulatedControl final : public core::Control {
     // Of a mutating command.
     std::optional<uint64_t> epoch;
     absl::Duration timeout;
+    // What an epoch has begun goes on under a higher one: the fence is looked
+    // at when the command comes and not when it is answered.
+    bool lasts = false;
     // Sees the worker's answer at the worker.
     std::function<void(const Process&, const T&)> on_answer = nullptr;
   };

@@ -66,7 +66,6 @@ std::vector<std::string> DrawRecords(core::Random& random, bool may_tamper) {
 core::ConnectorSpec DrawSpec(core::Random& random, bool file_sink) {
   core::ConnectorSpec spec;
   auto source = std::make_shared<core::FileSourceConfig>();
-  source->path = "/data/in.ndjson";
   source->block_bytes = Draw(random, 64, 2048);
   spec.source = source;
   auto format = std::make_shared<core::NdjsonConfig>();
@@ -75,7 +74,6 @@ core::ConnectorSpec DrawSpec(core::Random& random, bool file_sink) {
   spec.route = std::make_shared<core::KeyHashRouteConfig>();
   if (file_sink) {
     auto sink = std::make_shared<core::FileSinkConfig>();
-    sink->path = "/data/out";
     sink->manifest_bytes_max = Draw(random, 256, 4096);
     spec.sink = sink;
   } else {
@@ -125,12 +123,13 @@ void AddMalformed(core::Random& random, Plan& plan) {
     const std::string line = absl::StrCat(
         "malformed ", random.Uniform(count / 2 + 1),
         std::string(random.Bernoulli(0.1) ? Draw(random, 1, 900) : 0, 'x'));
-    const uint64_t at = random.Uniform(plan.records.size() + 1);
+    // By the first one a source knows its file.
+    const uint64_t first = plan.faults.tamper > 0 ? 1 : 0;
+    const uint64_t at = first + random.Uniform(plan.records.size() + 1 - first);
     plan.records.insert(plan.records.begin() + static_cast<std::ptrdiff_t>(at),
                         line);
   }
   auto letters = std::make_shared<core::DeadLetterFileConfig>();
-  letters->path = kDeadLetters;
   letters->file_bytes_max = Draw(random, 1, 4096);
   for (core::ConnectorSpec& spec : plan.specs) {
     if (spec.dead_letter == nullptr) spec.dead_letter = letters;
@@ -183,7 +182,6 @@ Plan DrawPlan(uint64_t seed) {
     plan.refused_share = std::pow(random.Double(), 3);
     plan.names_refused_rows = random.Bernoulli(0.5);
     auto letters = std::make_shared<core::DeadLetterFileConfig>();
-    letters->path = kDeadLetters;
     letters->file_bytes_max = Draw(random, 1, 4096);
     for (core::ConnectorSpec& spec : plan.specs) {
       spec.dead_letter = letters;
@@ -191,7 +189,7 @@ Plan DrawPlan(uint64_t seed) {
       spec.refused_rows.ratio_max = 1;
     }
   }
-  // And again. What stands in a line that is no record no hash would tell.
+  // And again.
   if (plan.faults.tamper == 0 && random.Bernoulli(0.5)) {
     AddMalformed(random, plan);
   }
@@ -217,6 +215,10 @@ Plan DrawPlan(uint64_t seed) {
     delivery.write_deadline = absl::Milliseconds(Draw(random, 10, 150));
     delivery.breaker.probe_interval = absl::Milliseconds(Draw(random, 1, 200));
     for (core::ConnectorSpec& spec : plan.specs) spec.delivery = delivery;
+  }
+  if (faults.tamper > 0 && random.Bernoulli(0.5)) AddMalformed(random, plan);
+  if (random.Bernoulli(0.25)) {
+    plan.connectors = static_cast<uint32_t>(Draw(random, 2, 3));
   }
   return plan;
 }
@@ -250,6 +252,41 @@ uint32_t Plan::shards_max() const {
     most = std::max(most, spec.shards);
   }
   return most;
+}
+
+std::string ConnectorName(uint32_t index) {
+  return index == 0 ? kConnector : absl::StrCat(kConnector, "-", index);
+}
+
+std::string InputOf(const std::string& connector) {
+  return absl::StrCat("/data/", connector, "/in.ndjson");
+}
+
+std::string DeadLettersOf(const std::string& connector) {
+  return absl::StrCat("/data/", connector, "/dead");
+}
+
+core::ConnectorSpec SpecOf(const Plan& plan, size_t index,
+                           const std::string& connector) {
+  core::ConnectorSpec spec = plan.specs[index];
+  spec.name = connector;
+  auto source = std::make_shared<core::FileSourceConfig>(
+      static_cast<const core::FileSourceConfig&>(*spec.source));
+  source->path = InputOf(connector);
+  spec.source = source;
+  if (plan.file_sink) {
+    auto sink = std::make_shared<core::FileSinkConfig>(
+        static_cast<const core::FileSinkConfig&>(*spec.sink));
+    sink->path = absl::StrCat("/data/", connector, "/out");
+    spec.sink = sink;
+  }
+  if (spec.dead_letter != nullptr) {
+    auto letters = std::make_shared<core::DeadLetterFileConfig>(
+        static_cast<const core::DeadLetterFileConfig&>(*spec.dead_letter));
+    letters->path = DeadLettersOf(connector);
+    spec.dead_letter = letters;
+  }
+  return spec;
 }
 
 std::string SpecBytes(size_t index) { return absl::StrCat("spec ", index); }
@@ -301,16 +338,21 @@ std::string Tampered(const std::string& input, const core::StepResult& step,
   const uint64_t length = position->end - start;
   std::vector<std::string> lines =
       absl::StrSplit(input.substr(start, length), '\n', absl::SkipEmpty());
-  CHECK(!lines.empty());
-  std::string& line = lines[random.Uniform(lines.size())];
+  // What stands in a line that is no record no hash would tell.
+  std::vector<std::string*> records;
+  for (std::string& line : lines) {
+    if (!IsMalformed(line)) records.push_back(&line);
+  }
+  CHECK(!records.empty());
+  std::string& line = *records[random.Uniform(records.size())];
   switch (random.Uniform(3)) {
     case 0:
       // A blank line is no record.
       line.assign(line.size(), ' ');
       break;
     case 1:
-      if (lines.front() != lines.back()) {
-        std::swap(lines.front(), lines.back());
+      if (*records.front() != *records.back()) {
+        std::swap(*records.front(), *records.back());
         break;
       }
       [[fallthrough]];

@@ -12,8 +12,9 @@
 
 namespace penstock::simulation {
 
-// The directory of the dead letters, on the data disk.
-inline constexpr char kDeadLetters[] = "/data/dead";
+inline constexpr char kPipeline[] = "pipeline";
+// The first connector of a world, which directed tests look at.
+inline constexpr char kConnector[] = "connector";
 
 // How often faults are drawn, what died is looked after, and slow checks run.
 inline constexpr absl::Duration kMoment = absl::Milliseconds(5);
@@ -42,8 +43,11 @@ struct FaultRates {
 // Drawn from the seed: options as well as faults.
 struct Plan {
   uint64_t seed = 0;
+  // How many connectors the pipeline has. They are the same but for the places
+  // that their names stand for, and each has the records below.
+  uint32_t connectors = 1;
   // The input file's lines, keys included; some that cannot be parsed, which go
-  // to kDeadLetters.
+  // to the dead letters.
   std::vector<std::string> records;
   // What the pipeline file may say of the connector. It begins with the first;
   // the others have other shards, keys, chunks, or only other limits.
@@ -51,8 +55,8 @@ struct Plan {
   // The real file sink, or the transactional fake.
   bool file_sink = false;
   bool separate_committer = false;
-  // The transactional fake refuses such a part of the records, which go to
-  // kDeadLetters; perhaps it says which one it was.
+  // The transactional fake refuses such a part of the records, which go to the
+  // dead letters; perhaps it says which one it was.
   double refused_share = 0;
   bool names_refused_rows = false;
   // The transactional fake with a committer answers a commit after so long, at
@@ -81,6 +85,13 @@ Plan DrawPlan(uint64_t seed);
 // the end.
 Plan QuietPlan(uint64_t seed, bool file_sink, bool separate_committer);
 
+std::string ConnectorName(uint32_t index);
+// Places on the data disk: of the connector's input, and of its dead letters.
+std::string InputOf(const std::string& connector);
+std::string DeadLettersOf(const std::string& connector);
+// What the pipeline file says of `connector` when it says `plan.specs[index]`.
+core::ConnectorSpec SpecOf(const Plan& plan, size_t index,
+                           const std::string& connector);
 // Serialised specifications of this world are names of places in Plan::specs.
 std::string SpecBytes(size_t index);
 size_t SpecIndex(const std::string& spec_bytes);
@@ -94,8 +105,8 @@ bool IsMalformed(const std::string& text);
 core::ShardIndex ShardOf(const std::string& record,
                          const core::ConnectorSpec& spec);
 
-// `input` with something else among the bytes of `step`: a byte changed, two
-// records in the other order, or a record less.
+// `input` with something else among the records of `step`: a byte changed, two
+// in the other order, or one less.
 std::string Tampered(const std::string& input, const core::StepResult& step,
                      core::Random& random);
 

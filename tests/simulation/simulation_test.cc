@@ -39,11 +39,13 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   const uint64_t seeds = Number("PENSTOCK_SIMULATION_SEEDS", kSeeds);
   const uint64_t first = Number("PENSTOCK_SIMULATION_FIRST", 1);
   Outcome all;
+  uint64_t connectors_max = 0;
   absl::Duration peace_max;
   for (uint64_t i = GetParam(); i < seeds; i += kParts) {
     const uint64_t seed = first + i;
     const SeedOutcome ended = RunSeed(seed);
     ASSERT_EQ(ended.outcome.violation, "") << "seed " << seed;
+    connectors_max = std::max(connectors_max, ended.outcome.connectors);
     all.events += ended.outcome.events;
     all.kills += ended.outcome.kills;
     all.freezes += ended.outcome.freezes;
@@ -61,6 +63,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
     peace_max = std::max(peace_max, ended.peace);
   }
   // A simulation without faults would prove nothing.
+  EXPECT_GT(connectors_max, 1u);
   EXPECT_GT(all.kills, 0u);
   EXPECT_GT(all.freezes, 0u);
   EXPECT_GT(all.power_losses, 0u);

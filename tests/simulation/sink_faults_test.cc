@@ -56,9 +56,9 @@ TEST_P(DiskFaultTest, AWorkerMayDieAtEachWriteToTheDisk) {
     }
     ASSERT_TRUE(
         world.RunUntil([&] { return world.Finished(); }, absl::Minutes(1)))
-        << world.checkers().violation() << world.Describe();
+        << world.violation() << world.Describe();
     world.CheckComplete();
-    ASSERT_EQ(world.checkers().violation(), "");
+    ASSERT_EQ(world.violation(), "");
   }
   EXPECT_GT(operation, 50u);
 }
@@ -109,9 +109,9 @@ TEST_P(TargetFaultTest, AWorkerMayDieAtEachCallOfTheTarget) {
     world.Start();
     ASSERT_TRUE(
         world.RunUntil([&] { return world.Finished(); }, absl::Minutes(1)))
-        << world.checkers().violation() << world.Describe();
+        << world.violation() << world.Describe();
     world.CheckComplete();
-    ASSERT_EQ(world.checkers().violation(), "");
+    ASSERT_EQ(world.violation(), "");
     died = world.outcome().kills > 0;
   }
   EXPECT_GT(last, 30);

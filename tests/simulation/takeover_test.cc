@@ -76,7 +76,7 @@ class TakeoverTest : public testing::TestWithParam<std::tuple<Stop, bool>> {
   }
   void ExpectEverythingOnce() {
     world_.CheckComplete();
-    EXPECT_EQ(world_.checkers().violation(), "");
+    EXPECT_EQ(world_.violation(), "");
   }
   void ExpectTheFirstEndedAsStale() {
     ASSERT_THAT(world_.superseded(), SizeIs(1));
@@ -151,14 +151,14 @@ TEST_P(TakeoverTest, TheFenceOutlivesTheWorker) {
   // Nobody but the first one is awake, and it cannot ask the store who leads.
   world_.frozen_controllers()[0]->store->Hold(true);
   world_.WakeController(0);
-  ASSERT_TRUE(world_.RunFor(absl::Minutes(1))) << world_.checkers().violation();
+  ASSERT_TRUE(world_.RunFor(absl::Minutes(1))) << world_.violation();
   // Unless a call that was under way has told it.
   if (world_.superseded().empty()) {
     world_.frozen_controllers()[0]->store->Hold(false);
   }
   ASSERT_TRUE(world_.RunUntil(
       [this] { return world_.superseded().size() == 1; }, kLong))
-      << world_.checkers().violation() << world_.Describe();
+      << world_.violation() << world_.Describe();
   ExpectTheFirstEndedAsStale();
   EXPECT_EQ(world_.worker()->host->epoch, 2u);
   world_.HoldControllers(false);
@@ -203,7 +203,7 @@ TEST_P(ZombieWorkerTest, AWorkerThatWakesWritesNothing) {
     EXPECT_EQ(zombies[0].state, core::ConnectorState::kFailed);
     EXPECT_EQ(world.Progress(), progress);
     world.CheckComplete();
-    EXPECT_EQ(world.checkers().violation(), "");
+    EXPECT_EQ(world.violation(), "");
   }
 }
 
@@ -214,11 +214,11 @@ void ExpectThatALateOpenIsRefused(World& world) {
   ASSERT_TRUE(world.RunUntil([&] { return !world.Progress().empty(); }, kLong));
   world.WakeAll();
   ASSERT_TRUE(world.RunUntil([&] { return world.Finished(); }, kLong))
-      << world.checkers().violation();
+      << world.violation();
   ASSERT_THAT(world.frozen_workers(), SizeIs(1));
   EXPECT_THAT(world.frozen_workers()[0]->dispatcher->Statuses(), SizeIs(0));
   world.CheckComplete();
-  EXPECT_EQ(world.checkers().violation(), "");
+  EXPECT_EQ(world.violation(), "");
 }
 
 bool IsOpening(World& world) {

@@ -54,7 +54,7 @@ TEST_P(TamperingTest, NothingOfAStepThatDiffersIsVisible) {
     const uint64_t commits = world.store_disk().commits;
     ASSERT_TRUE(world.RunUntil([&] { return world.mismatch().has_value(); },
                                absl::Minutes(1)))
-        << world.checkers().violation() << world.Describe();
+        << world.violation() << world.Describe();
     EXPECT_GT(world.store_disk().commits, commits);
     const std::optional<ErrorInfo> info = core::GetErrorInfo(*world.mismatch());
     ASSERT_TRUE(info.has_value());
@@ -67,9 +67,9 @@ TEST_P(TamperingTest, NothingOfAStepThatDiffersIsVisible) {
     // The input is as it was again.
     ASSERT_TRUE(
         world.RunUntil([&] { return world.Finished(); }, absl::Minutes(1)))
-        << world.checkers().violation() << world.Describe();
+        << world.violation() << world.Describe();
     world.CheckComplete();
-    EXPECT_EQ(world.checkers().violation(), "");
+    EXPECT_EQ(world.violation(), "");
   }
 }
 

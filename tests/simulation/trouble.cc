@@ -142,7 +142,7 @@ SeedOutcome RunSeed(uint64_t seed) {
   trouble.End();
   const absl::Time peace = world.scheduler().now();
   SeedOutcome seed_outcome;
-  if (world.checkers().violation().empty()) {
+  if (world.violation().empty()) {
     const bool ended =
         world.RunUntil([&] { return world.Finished(); }, kPeaceMax);
     seed_outcome.peace = world.scheduler().now() - peace;
@@ -154,9 +154,7 @@ SeedOutcome RunSeed(uint64_t seed) {
                                             " of peace; ", world.Describe()));
     }
   }
-  world.outcome().violation = world.checkers().violation();
-  world.outcome().specs_at_once = world.checkers().specs_at_once();
-  world.outcome().specs_clean = world.checkers().specs_clean();
+  world.SumUp();
   seed_outcome.outcome = world.outcome();
   return seed_outcome;
 }

@@ -3,15 +3,12 @@
 #include "core/base/error.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
-#include "core/sinks/file/config.h"
 #include "core/sinks/file/file_sink.h"
-#include "core/sinks/file/file_sink_reader.h"
 #include "core/sources/file/file_source.h"
 #include "server/dispatch/fence_store.h"
 #include "tests/support/fake_target.h"
 
 #include <absl/strings/str_cat.h>
-#include <absl/strings/str_join.h>
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +19,6 @@ namespace {
 using core::Reason;
 
 constexpr char kAddress[] = "worker";
-constexpr char kInput[] = "/data/in.ndjson";
 // More events than any healthy run has.
 constexpr uint64_t kEventsMax = 5'000'000;
 
@@ -34,17 +30,17 @@ World::World(Plan plan)
       network_(scheduler_),
       commit_delay_max_(plan_.commit_delay_max),
       paths_({}),
-      table_(core::FakeDatabase::TableName(kPipeline, kConnector)),
-      checkers_(plan_, store_disk_),
-      letters_(plan_, checkers_),
       host_(std::make_shared<Host>()) {
-  const std::string input =
-      plan_.records.empty() ? "" : absl::StrJoin(plan_.records, "\n") + "\n";
-  data_disk_.Put(kInput, input);
+  for (uint32_t i = 0; i < plan_.connectors; ++i) {
+    lanes_.push_back(std::make_unique<Lane>(plan_, i, data_disk_, database_,
+                                            store_disk_, violation_));
+  }
   network_.SetFaults({.delay_max = plan_.delay_max});
-  database_.SetOnCommit([this](const std::string&, core::ShardIndex shard,
+  database_.SetOnCommit([this](const std::string& table, core::ShardIndex shard,
                                const core::FakeDatabase::Transaction& commit) {
-    OnDatabaseCommit(shard, commit);
+    for (const auto& lane : lanes_) {
+      if (lane->table() == table) OnDatabaseCommit(*lane, shard, commit);
+    }
   });
   if (plan_.refused_share > 0) database_.SetJudge(MakeJudge(plan_));
 }
@@ -109,8 +105,8 @@ void World::StartWorker() {
       server::MakeFileFenceStore(life->host->state_disk, "/state"), nullptr);
   worker_starts_ = absl::InfiniteFuture();
   if (!dispatcher.ok()) {
-    checkers_.Violate(absl::StrCat("a worker does not start: ",
-                                   dispatcher.status().message()));
+    Violate(absl::StrCat("a worker does not start: ",
+                         dispatcher.status().message()));
     return;
   }
   life->dispatcher = *std::move(dispatcher);
@@ -147,10 +143,12 @@ void World::StartController() {
   options.controller_id =
       absl::StrCat("controller-", scheduler_.random().Next64());
   options.nonce = absl::StrCat(scheduler_.random().Next64());
-  options.connectors = {{.name = kConnector,
-                         .spec_bytes = SpecBytes(spec_),
-                         .level = plan_.specs[spec_].level,
-                         .worker = 0}};
+  for (const auto& lane : lanes_) {
+    options.connectors.push_back({.name = lane->name(),
+                                  .spec_bytes = SpecBytes(spec_),
+                                  .level = plan_.specs[spec_].level,
+                                  .worker = 0});
+  }
   options.check_spec_change = [this](const std::string& from,
                                      const std::string& to) {
     return MakesSameSteps(plan_.specs[SpecIndex(from)],
@@ -286,25 +284,15 @@ void World::LosePower(core::FakeFileSystem::Unsynced unsynced,
 }
 
 bool World::TamperWithInput(core::Random& random) {
-  const auto found = store_disk_.state.connectors.find(kConnector);
-  if (tamper_.has_value() || found == store_disk_.state.connectors.end()) {
-    return false;
-  }
+  Lane& lane = *lanes_.front();
+  const std::vector<const core::StepResult*> rows = lane.StepsToReplay();
+  if (tamper_.has_value() || rows.empty()) return false;
   Tamper tamper;
-  tamper.writer = database_.writer(table_);
-  tamper.input = *data_disk_.Contents(kInput);
-  const std::vector<core::Step> progress = Progress();
-  std::vector<const core::StepResult*> rows;
-  for (const core::StepResult& row : found->second.journal) {
-    const bool is_held =
-        std::all_of(progress.begin(), progress.end(),
-                    [&row](core::Step steps) { return steps > row.step; });
-    if (!is_held && row.amount.records > 0) rows.push_back(&row);
-  }
-  if (rows.empty()) return false;
+  tamper.writer = database_.writer(lane.table());
+  tamper.input = *data_disk_.Contents(lane.input());
   const core::StepResult& row = *rows[random.Uniform(rows.size())];
   tamper.step = row.step;
-  data_disk_.Put(kInput, Tampered(tamper.input, row, random));
+  data_disk_.Put(lane.input(), Tampered(tamper.input, row, random));
   tamper_ = std::move(tamper);
   ++outcome_.tampers;
   return true;
@@ -341,8 +329,7 @@ void World::TendController() {
               core::HasReason(ended, Reason::POSITION_EXPIRED))) {
     OnMismatch(ended);
   } else {
-    checkers_.Violate(
-        absl::StrCat("the controller gave up: ", ended.ToString()));
+    Violate(absl::StrCat("the controller gave up: ", ended.ToString()));
   }
   End(controller_);
   controller_starts_ = scheduler_.now() + absl::Milliseconds(100);
@@ -354,12 +341,11 @@ void World::OnMismatch(const absl::Status& ended) {
   if (const auto status = Status();
       status.has_value() && core::HasReason(ended, Reason::REPLAY_MISMATCH) &&
       status->state != core::ConnectorState::kFailed) {
-    checkers_.Violate(
-        absl::StrCat("INV-3: a mismatch leaves the connector in state ",
-                     core::StateName(status->state)));
+    Violate(absl::StrCat("INV-3: a mismatch leaves the connector in state ",
+                         core::StateName(status->state)));
   }
   // A person puts the input back.
-  data_disk_.Put(kInput, tamper_->input);
+  data_disk_.Put(lanes_.front()->input(), tamper_->input);
   tamper_.reset();
 }
 
@@ -369,15 +355,14 @@ bool World::Step(absl::Time until) {
   CrashWhatWasHit();
   Check();
   if (outcome_.events > kEventsMax) {
-    checkers_.Violate(absl::StrCat("too many events: something spins; ",
-                                   scheduler_.Describe()));
+    Violate(absl::StrCat("too many events: something spins; ",
+                         scheduler_.Describe()));
   }
-  return checkers_.violation().empty();
+  return violation_.empty();
 }
 
 bool World::RunFor(absl::Duration duration) {
-  return !RunUntil([] { return false; }, duration) &&
-         checkers_.violation().empty();
+  return !RunUntil([] { return false; }, duration) && violation_.empty();
 }
 
 bool World::RunUntil(const std::function<bool()>& condition,
@@ -389,7 +374,7 @@ bool World::RunUntil(const std::function<bool()>& condition,
     const absl::Time moment = std::min(end, scheduler_.now() + kMoment);
     while (!holds && Step(moment)) holds = condition();
     CheckSlowly();
-    if (!checkers_.violation().empty()) return false;
+    if (!violation_.empty()) return false;
     if (holds) break;
     Tend();
     holds = condition();
@@ -412,56 +397,7 @@ void World::RunControllerAgain() {
 
 std::optional<core::ConnectorStatus> World::Status() const {
   if (worker_ == nullptr) return std::nullopt;
-  std::vector<core::ConnectorStatus> all = worker_->dispatcher->Statuses();
-  if (all.empty()) return std::nullopt;
-  return std::move(all.front());
-}
-
-std::vector<core::Step> World::Progress() {
-  if (plan_.file_sink) {
-    const auto& config =
-        static_cast<const core::FileSinkConfig&>(*plan_.specs[0].sink);
-    const auto reader = core::FileSinkReader::Open(data_disk_, config.path);
-    return reader.ok() ? reader->progress() : std::vector<core::Step>();
-  }
-  std::vector<core::Step> progress;
-  for (uint32_t shard = 0; shard < plan_.shards_max(); ++shard) {
-    if (const auto steps = database_.Progress(table_, shard)) {
-      progress.push_back(*steps);
-    }
-  }
-  return progress;
-}
-
-std::vector<std::vector<std::string>> World::Lines() {
-  std::vector<std::vector<std::string>> shards(plan_.shards_max());
-  if (!plan_.file_sink) {
-    for (uint32_t shard = 0; shard < shards.size(); ++shard) {
-      for (const std::string& line : database_.Lines(table_, shard)) {
-        shards[shard].push_back(line + "\n");
-      }
-    }
-    return shards;
-  }
-  const auto& config =
-      static_cast<const core::FileSinkConfig&>(*plan_.specs[0].sink);
-  const auto reader = core::FileSinkReader::Open(data_disk_, config.path);
-  if (!reader.ok()) return shards;  // Nothing was opened there yet.
-  for (uint32_t shard = 0; shard < shards.size(); ++shard) {
-    core::FileSinkLines lines = reader->Lines(shard);
-    absl::string_view line;
-    while (true) {
-      const auto more = lines.Next(line);
-      if (!more.ok()) {
-        checkers_.Violate(absl::StrCat("the file sink is damaged: ",
-                                       more.status().message()));
-        return shards;
-      }
-      if (!*more) break;
-      shards[shard].push_back(absl::StrCat(line, "\n"));
-    }
-  }
-  return shards;
+  return worker_->dispatcher->StatusOf(kConnector);
 }
 
 std::string World::Describe() {
@@ -496,70 +432,64 @@ std::string World::Describe() {
 
 // ----------------------------------------------------------------- checking
 
-void World::OnResult(const std::string& connector,
-                     const core::StepResult& result) {
-  checkers_.OnResult(connector, result);
+Lane* World::Find(const std::string& connector) const {
+  for (const auto& lane : lanes_) {
+    if (lane->name() == connector) return lane.get();
+  }
+  return nullptr;
 }
 
-void World::OnReplayed(const Process& worker, core::Step step,
-                       const core::ReplayReply& reply) {
+void World::OnResult(const core::ConnectorRef& ref,
+                     const core::StepResult& result) {
+  Find(ref.connector)->checkers().OnResult(ref, result);
+}
+
+void World::OnReplayed(const Process& worker, const core::ConnectorRef& ref,
+                       core::Step step, const core::ReplayReply& reply) {
   ++(reply.already_held ? outcome_.already_held : outcome_.replayed);
   // One that was stopped may have read it before.
   if (worker_ == nullptr || worker_->process != &worker) return;
-  if (tamper_.has_value() && step == tamper_->step && !reply.already_held) {
-    checkers_.Violate(
+  if (tamper_.has_value() && ref.connector == kConnector &&
+      step == tamper_->step && !reply.already_held) {
+    Violate(
         absl::StrCat("INV-3: step ", step, " was replayed from other input"));
   }
 }
 
 void World::OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) {
-  checkers_.Violate(absl::StrCat("INV-7: a command of epoch ", epoch,
-                                 " passed the fence after one of ",
-                                 epoch_before));
+  Violate(absl::StrCat("INV-7: a command of epoch ", epoch,
+                       " passed the fence after one of ", epoch_before));
 }
 
-void World::OnDatabaseCommit(core::ShardIndex shard,
+void World::OnDatabaseCommit(Lane& lane, core::ShardIndex shard,
                              const core::FakeDatabase::Transaction& commit) {
-  checkers_.OnCommit(shard, commit);
-  if (plan_.at_least_once()) return;
-  if (plan_.specs.front().dead_letter != nullptr) {
-    letters_.CheckDurable(shard, commit.steps.end, data_disk_);
-  }
+  lane.OnCommit(shard, commit);
+  if (plan_.at_least_once() || &lane != lanes_.front().get()) return;
   // A writer that had read the step before may still bring it in.
   if (tamper_.has_value() && commit.steps.begin <= tamper_->step &&
       commit.steps.end > tamper_->step && commit.writer > tamper_->writer) {
-    checkers_.Violate(absl::StrCat("INV-3: shard ", shard, " shows step ",
-                                   tamper_->step,
-                                   " although its input has changed"));
+    Violate(absl::StrCat("INV-3: shard ", shard, " shows step ", tamper_->step,
+                         " although its input has changed"));
   }
 }
 
 void World::Check() {
-  if (checkers_.StoreMoved()) {
-    checkers_.CheckStore(Progress());
-    if (plan_.at_least_once() && plan_.specs.front().dead_letter != nullptr) {
-      letters_.CheckCheckpointed(checkers_.CheckpointedRecords(), data_disk_);
-    }
-  }
-  ForEachAwake([this](const core::ConnectorStatus& status) {
-    checkers_.CheckStatus(status);
+  for (const auto& lane : lanes_) lane->CheckStore();
+  ForEachAwake([this](Lane& lane, const core::ConnectorStatus& status) {
+    lane.CheckStatus(status);
     for (const core::ShardStatus& shard : status.shards) {
       outcome_.overdue += shard.worker.writes_overdue;
     }
-    if (!plan_.file_sink) checkers_.CheckCompleted(status);
   });
-  const auto writer = database_.writer(table_);
-  if (writer < writer_) {
-    checkers_.Violate("INV-7: the target let a lower writer in");
-  }
-  writer_ = writer;
+  for (const auto& lane : lanes_) lane->CheckAfterEvent();
 }
 
 void World::ForEachAwake(
-    const std::function<void(const core::ConnectorStatus&)>& look) const {
-  const auto look_at = [&look](const WorkerLife& life) {
+    const std::function<void(Lane&, const core::ConnectorStatus&)>& look)
+    const {
+  const auto look_at = [this, &look](const WorkerLife& life) {
     for (const core::ConnectorStatus& status : life.dispatcher->Statuses()) {
-      look(status);
+      look(*Find(status.name), status);
     }
   };
   if (worker_ != nullptr) look_at(*worker_);
@@ -572,25 +502,29 @@ void World::CheckSlowly() {
   if (!plan_.file_sink || data_disk_.halted()) return;
   if (data_disk_.mutating_operations() == operations_seen_) return;
   operations_seen_ = data_disk_.mutating_operations();
-  const std::vector<std::vector<std::string>> lines = Lines();
-  for (uint32_t shard = 0; shard < lines.size(); ++shard) {
-    checkers_.CheckVisible(shard, lines[shard]);
-  }
-  ForEachAwake([this](const core::ConnectorStatus& status) {
-    checkers_.CheckCompleted(status);
+  for (const auto& lane : lanes_) lane->CheckVisible();
+  ForEachAwake([](Lane& lane, const core::ConnectorStatus& status) {
+    lane.CheckVisible(status);
   });
 }
 
 void World::CheckComplete() {
-  const std::vector<std::vector<std::string>> lines = Lines();
-  for (uint32_t shard = 0; shard < lines.size(); ++shard) {
-    checkers_.CheckComplete(shard, lines[shard]);
+  for (const auto& lane : lanes_) {
+    outcome_.letters += lane->CheckComplete();
+    outcome_.doubled += lane->checkers().doubled();
+    if (controller_ != nullptr) {
+      lane->checkers().CheckSpec(SpecBytes(controller_->spec));
+    }
   }
-  if (controller_ != nullptr) {
-    checkers_.CheckSpec(SpecBytes(controller_->spec));
+}
+
+void World::SumUp() {
+  outcome_.violation = violation_;
+  outcome_.connectors = lanes_.size();
+  for (const auto& lane : lanes_) {
+    outcome_.specs_at_once += lane->checkers().specs_at_once();
+    outcome_.specs_clean += lane->checkers().specs_clean();
   }
-  outcome_.doubled = checkers_.doubled();
-  outcome_.letters = letters_.CheckComplete(data_disk_);
 }
 
 }  // namespace penstock::simulation

@@ -7,8 +7,7 @@
 #include "core/base/random.h"
 #include "core/connector/registry.h"
 #include "server/dispatch/dispatcher.h"
-#include "tests/simulation/checkers.h"
-#include "tests/simulation/letter_checker.h"
+#include "tests/simulation/lane.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/plan.h"
 #include "tests/simulation/scheduler.h"
@@ -55,6 +54,7 @@ struct ControllerLife {
 struct Outcome {
   // Empty: everything held.
   std::string violation;
+  uint64_t connectors = 0;
   uint64_t events = 0;
   uint64_t kills = 0;
   uint64_t freezes = 0;
@@ -108,6 +108,8 @@ class World final : public Witness {
   // Runs a controller once more, as a person would: nothing may come of it.
   void RunControllerAgain();
   void CheckComplete();
+  // Into the outcome, at the end: what the checkers found.
+  void SumUp();
 
   // --- What hurts. A killed process is started again after `restart_after`.
   void KillWorker(absl::Duration restart_after);
@@ -133,10 +135,10 @@ class World final : public Witness {
                  absl::Duration restart_after);
   // From the next controller on the pipeline file says this.
   void EditSpec(size_t index) { spec_ = index; }
-  // Changes the input under a step that is journaled and would be replayed.
-  // False: there is none. Requires: no worker runs, but perhaps stopped ones.
-  // The controller must end with an error for a person, who then restores the
-  // input; or else nobody read it again.
+  // Changes the first connector's input under a step that is journaled and
+  // would be replayed. False: there is none. Requires: no worker runs, but
+  // perhaps stopped ones. The controller must end with an error for a person,
+  // who then restores the input; or else nobody read it again.
   bool TamperWithInput(core::Random& random);
 
   const Plan& plan() const { return plan_; }
@@ -157,26 +159,30 @@ class World final : public Witness {
   }
   // How each woken controller that was superseded ended.
   const std::vector<absl::Status>& superseded() const { return superseded_; }
-  Checkers& checkers() { return checkers_; }
+  // Of the first connector.
+  Checkers& checkers() { return lanes_.front()->checkers(); }
+  // Of any; empty: everything holds.
+  const std::string& violation() const { return violation_; }
   Outcome& outcome() { return outcome_; }
 
   // --- What is there.
-  // Of the living worker's connector; nullopt: there is none.
+  // Of the living worker's first connector; nullopt: there is none.
   std::optional<core::ConnectorStatus> Status() const;
-  // What the target holds of each shard; empty: never opened.
-  std::vector<core::Step> Progress();
+  // Of the first connector, as Lane.
+  std::vector<core::Step> Progress() { return lanes_.front()->Progress(); }
+  std::vector<std::vector<std::string>> Lines() {
+    return lanes_.front()->Lines();
+  }
   // How the last controller that a person had to decide on ended.
   const std::optional<absl::Status>& mismatch() const { return mismatch_; }
   // Who runs and how far everybody is, for a failure's message.
   std::string Describe();
-  // What is visible of each shard.
-  std::vector<std::vector<std::string>> Lines();
 
   // Witness.
-  void OnResult(const std::string& connector,
+  void OnResult(const core::ConnectorRef& ref,
                 const core::StepResult& result) override;
-  void OnReplayed(const Process& worker, core::Step step,
-                  const core::ReplayReply& reply) override;
+  void OnReplayed(const Process& worker, const core::ConnectorRef& ref,
+                  core::Step step, const core::ReplayReply& reply) override;
   void OnStaleEpoch(uint64_t epoch, uint64_t epoch_before) override;
 
  private:
@@ -196,31 +202,31 @@ class World final : public Witness {
   void Tend();
   void TendController();
   void OnMismatch(const absl::Status& ended);
-  void OnDatabaseCommit(core::ShardIndex shard,
+  void OnDatabaseCommit(Lane& lane, core::ShardIndex shard,
                         const core::FakeDatabase::Transaction& commit);
+  void Violate(const std::string& what) { checkers().Violate(what); }
+  Lane* Find(const std::string& connector) const;
   bool Step(absl::Time until);
   // After each event; and once in a moment.
   void Check();
   void CheckSlowly();
   // Every connector, also those of workers that woke again.
   void ForEachAwake(
-      const std::function<void(const core::ConnectorStatus&)>& look) const;
+      const std::function<void(Lane&, const core::ConnectorStatus&)>& look)
+      const;
 
   const Plan plan_;
   Scheduler scheduler_;
   Network network_;
   absl::Duration commit_delay_max_;
   core::PathPolicy paths_;
-  const std::string table_;
-  // What outlives every process: the input, the file sink's directory, the
+  // What outlives every process: inputs, the file sinks' directories, the
   // transactional target, the controller's store.
   core::FakeFileSystem data_disk_;
   core::FakeDatabase database_;
-  // The table's, after the last event.
-  std::optional<core::Writer> writer_;
   client::FakeStoreDisk store_disk_;
-  Checkers checkers_;
-  LetterChecker letters_;
+  std::string violation_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
   // Of the data disk, when CheckSlowly looked last.
   uint64_t operations_seen_ = 0;
   FaultHook fault_hook_;
