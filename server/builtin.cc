@@ -1,5 +1,6 @@
 #include "server/builtin.h"
 
+#include "core/format/json/json_format.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
@@ -14,8 +15,10 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterSource("file", core::MakeFileSource);
   registry.RegisterParser("raw", core::MakeRawParser);
   registry.RegisterParser("ndjson", core::MakeNdjsonParser);
+  registry.RegisterParser("json", core::MakeJsonParser);
   registry.RegisterEncoder("raw", core::MakeRawEncoder);
   registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
+  registry.RegisterEncoder("json", core::MakeJsonEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("null", core::MakeNullSink);
   registry.RegisterSink("postgres", core::MakePostgresSink);

@@ -113,16 +113,25 @@ absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
         spec.sink == nullptr || spec.sink->type() != "file") {
       continue;
     }
+    const absl::string_view format =
+        spec.format == nullptr ? "" : spec.format->type();
+    if (format != "raw" && format != "ndjson") {
+      return core::MakeError(
+          core::Reason::UNSUPPORTED,
+          absl::StrCat("verifying ", options.pipeline_file, ": connector ",
+                       spec.name, " has the format ", format,
+                       ", but lines are compared; only raw and ndjson have one "
+                       "record a line"));
+    }
     const auto& source =
         static_cast<const core::FileSourceConfig&>(*spec.source);
     const auto& sink = static_cast<const core::FileSinkConfig&>(*spec.sink);
-    comparisons.push_back(
-        {.name = spec.name,
-         .inputs = {source.path},
-         .output = sink.path,
-         .is_ndjson = spec.format != nullptr && spec.format->type() == "ndjson",
-         .record_bytes_max = spec.limits.record_bytes_max,
-         .level = spec.level});
+    comparisons.push_back({.name = spec.name,
+                           .inputs = {source.path},
+                           .output = sink.path,
+                           .is_ndjson = format == "ndjson",
+                           .record_bytes_max = spec.limits.record_bytes_max,
+                           .level = spec.level});
   }
   if (comparisons.empty()) {
     return core::MakeError(

@@ -23,9 +23,17 @@ class Splitter {
   // Looks at the next bytes of the stream. Returns n: everything seen earlier
   // plus data[..n] is one or more complete records, and the state starts over
   // at data[n]. nullopt: no boundary in `data` is certain.
-  // Shape: n is the *last* certain boundary.
+  // Shape: n is the *last* certain boundary; 0 only where something was seen
+  // earlier.
   virtual std::optional<size_t> Input(absl::string_view data) = 0;
   virtual void Clear() = 0;
+  // The stream ended once behind a record, or seemed to; now it is entered
+  // there again. `before` is the byte before that place, `behind` the one or
+  // two bytes that have come since. Returns how many of them are the end that
+  // the record lacked then, and no record; nullopt: the record itself goes on
+  // in them, so that it was torn.
+  virtual std::optional<size_t> PassSeam(char before,
+                                         absl::string_view behind) const = 0;
 };
 
 // Complete records in a block, cut by a Splitter.
@@ -42,6 +50,8 @@ struct Fragment {
   // The beginning of one record that is longer than the parser's
   // RecordBytesMax(); the rest is left out.
   bool is_cut = false;
+  // Of a cut record: LFs in what is left out.
+  uint64_t cut_lines = 0;
 
   // Leaves what lies behind the first `bytes`. Requires: bytes <= size.
   void RemovePrefix(uint32_t bytes) {

@@ -48,7 +48,8 @@ ParseError RecordTooLarge(absl::string_view text, size_t record_bytes_max) {
       absl::StrCat("the record is longer than ", record_bytes_max, " bytes");
   error.invalid_text = CutInvalidText(text);
   error.suggestion =
-      "raise limits.record_bytes_max, or see whether line ends are missing";
+      "raise limits.record_bytes_max, or see whether what ends a record is "
+      "missing";
   return error;
 }
 

@@ -8,4 +8,12 @@ std::optional<size_t> LineSplitter::Input(absl::string_view data) {
   return newline + 1;
 }
 
+std::optional<size_t> LineSplitter::PassSeam(char before,
+                                             absl::string_view behind) const {
+  if (before == '\n') return 0;
+  if (behind.front() == '\n') return 1;
+  if (behind == "\r\n") return 2;
+  return std::nullopt;
+}
+
 }  // namespace penstock::core

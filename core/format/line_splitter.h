@@ -16,6 +16,8 @@ class LineSplitter final : public Splitter {
  public:
   std::optional<size_t> Input(absl::string_view data) override;
   void Clear() override {}
+  std::optional<size_t> PassSeam(char before,
+                                 absl::string_view behind) const override;
 };
 
 }  // namespace penstock::core

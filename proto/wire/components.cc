@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/connector/route_config.h"
+#include "core/format/json/config.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
@@ -67,6 +68,19 @@ void CheckKey(const std::string& key, const std::string& path,
                  kMalformed);
 }
 
+// Of a format whose only field is the path of the key.
+template <typename Config, typename Format>
+ConfigPtr KeyedFormat(const Format& format, const core::ConnectorLimits& limits,
+                      const std::string& path, Violations& violations) {
+  auto config = std::make_shared<Config>();
+  config->record_bytes_max = limits.record_bytes_max;
+  if (format.has_key()) {
+    CheckKey(format.key(), JoinPath(path, "key"), violations);
+    config->key = format.key();
+  }
+  return config;
+}
+
 // Requires: `config` is of type `Config`.
 template <typename Config>
 const Config& As(const core::ComponentConfig& config) {
@@ -106,15 +120,12 @@ ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
       config->record_bytes_max = limits.record_bytes_max;
       return config;
     }
-    case v1::FormatSpec::kNdjson: {
-      auto config = std::make_shared<core::NdjsonConfig>();
-      config->record_bytes_max = limits.record_bytes_max;
-      if (spec.ndjson().has_key()) {
-        CheckKey(spec.ndjson().key(), JoinPath(path, "ndjson.key"), violations);
-        config->key = spec.ndjson().key();
-      }
-      return config;
-    }
+    case v1::FormatSpec::kNdjson:
+      return KeyedFormat<core::NdjsonConfig>(
+          spec.ndjson(), limits, JoinPath(path, "ndjson"), violations);
+    case v1::FormatSpec::kJson:
+      return KeyedFormat<core::JsonConfig>(spec.json(), limits,
+                                           JoinPath(path, "json"), violations);
     case v1::FormatSpec::TYPE_NOT_SET:
       break;
   }
@@ -181,8 +192,12 @@ ConfigPtr DeadLetterFromProto(const v1::DeadLetterSpec& spec,
 }
 
 ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
-  const bool has_key = format.type() == "ndjson" &&
-                       As<core::NdjsonConfig>(format).key.has_value();
+  bool has_key = false;
+  if (format.type() == "ndjson") {
+    has_key = As<core::NdjsonConfig>(format).key.has_value();
+  } else if (format.type() == "json") {
+    has_key = As<core::JsonConfig>(format).key.has_value();
+  }
   if (has_key) return std::make_shared<core::KeyHashRouteConfig>();
   return std::make_shared<core::PartitionRouteConfig>();
 }
@@ -202,6 +217,10 @@ v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
     v1::NdjsonFormat& ndjson = *result.mutable_ndjson();
     const auto& key = As<core::NdjsonConfig>(config).key;
     if (key.has_value()) ndjson.set_key(*key);
+  } else if (config.type() == "json") {
+    v1::JsonFormat& json = *result.mutable_json();
+    const auto& key = As<core::JsonConfig>(config).key;
+    if (key.has_value()) json.set_key(*key);
   } else {
     UnknownType(config);
   }

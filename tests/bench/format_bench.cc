@@ -3,6 +3,7 @@
 #include "core/base/check.h"
 #include "core/contract/frame_buffer.h"
 #include "core/contract/parser.h"
+#include "core/format/json/json_format.h"
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
 #include "core/format/ndjson/ndjson_format.h"
@@ -149,6 +150,24 @@ BENCHMARK_CAPTURE(BM_NdjsonParse_Rows, eight, EightColumns())
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_NdjsonParse_Rows, all, AllColumns())
     ->Unit(benchmark::kMillisecond);
+
+// The same bytes as a stream of values.
+void BM_JsonParse(benchmark::State& state) {
+  JsonParser parser(size_t{16} << 20, std::nullopt);
+  Parse(state, parser, Corpus());
+}
+BENCHMARK(BM_JsonParse)->Unit(benchmark::kMillisecond);
+
+void BM_JsonSplit(benchmark::State& state) {
+  JsonSplitter splitter;
+  for (auto _ : state) {
+    splitter.Clear();
+    benchmark::DoNotOptimize(splitter.Input(Corpus()));
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) *
+                          static_cast<int64_t>(Corpus().size()));
+}
+BENCHMARK(BM_JsonSplit)->Unit(benchmark::kMillisecond);
 
 void BM_NdjsonParse_OneBadLineAfter(benchmark::State& state) {
   NdjsonParser parser(size_t{16} << 20, std::nullopt);

@@ -9,8 +9,7 @@
 namespace penstock::core {
 namespace {
 
-constexpr absl::string_view kJsonSuggestion =
-    "write one JSON value a line (RFC 8259)";
+constexpr absl::string_view kJsonSuggestion = "write JSON as RFC 8259 has it";
 
 // About how long a field path in an error may become.
 constexpr size_t kFieldBytesMax = 256;
@@ -205,7 +204,7 @@ bool LineChecker::ReadString() {
     at_ += escape.size;
   }
   return Fail(JsonFault::kSyntax, at_, "a string does not end",
-              "see whether the line was cut off");
+              "see whether the record was cut off");
 }
 
 bool LineChecker::ReadNumber() {
@@ -271,8 +270,8 @@ bool LineChecker::Fail(JsonFault fault, size_t position,
 bool LineChecker::FailExpecting(absl::string_view what) {
   if (at_ == text_.size()) {
     return Fail(JsonFault::kSyntax, at_,
-                absl::StrCat("expected ", what, ", but the line ends"),
-                "see whether the line was cut off");
+                absl::StrCat("expected ", what, ", but the record ends"),
+                "see whether the record was cut off");
   }
   const char found = text_[at_];
   const size_t before = text_.find_last_not_of(" \t\r\n", at_ - 1);

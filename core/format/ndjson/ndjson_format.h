@@ -6,8 +6,8 @@
 #include "core/contract/row_encoder.h"
 #include "core/format/line_cursor.h"
 #include "core/format/ndjson/config.h"
+#include "core/format/ndjson/json_records.h"
 #include "core/format/ndjson/key_path.h"
-#include "core/format/ndjson/row_reader.h"
 #include "core/format/ndjson/structural_walker.h"
 #include "core/format/result_builder.h"
 #include "core/record/schema.h"
@@ -18,59 +18,47 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace penstock::core {
 
 // The record is the line as it stands, without its line end (LF, or CR LF).
 // Lines of nothing but white space are passed over; they count as lines, not as
 // records. One UTF-8 byte order mark at source offset 0 is passed over, too.
-// Bad records: those with a JsonFault, tags "syntax", "trailing_data",
-// "invalid_utf8", "invalid_unicode", "out_of_range", "too_deep", those too
-// long, "record_too_large", and with columns those that do not fit them:
-// "wrong_type", "null_value", "out_of_range".
+// Bad records: JsonRecords'.
 //
-// Bound: StructuralWalker's, once something was parsed, and RowReader's.
+// Bound: StructuralWalker's, once something was parsed, and JsonRecords'.
 class NdjsonParser final : public Parser {
  public:
-  // `key`: where the records' keys are; nullopt: they have none. `schema`: the
-  // columns of their rows; empty: they have none.
-  // Requires: record_bytes_max > 0.
+  // As JsonRecords.
   NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
-               const Schema& schema = {});
+               const Schema& schema = {})
+      : records_(record_bytes_max, std::move(key), schema),
+        index_bytes_(kIndexBytesMax) {}
 
   ParseResult Parse(const Fragment& fragment) override;
   std::unique_ptr<Splitter> MakeSplitter() const override;
   std::unique_ptr<Parser> Fork() const override;
   void SetPosition(uint64_t record_number, uint64_t line) override;
-  size_t RecordBytesMax() const override { return record_bytes_max_; }
+  size_t RecordBytesMax() const override { return records_.record_bytes_max(); }
 
  private:
-  struct Task;
+  // Indexing and walking the same bytes in turn is fastest while they and their
+  // indexes stay in the processor's nearest caches.
+  static constexpr uint32_t kIndexBytesMax = uint32_t{64} << 10;
 
   // Parses whole lines that the walker can index together, from `begin` on,
   // until the result is full. Returns: where it stopped, at a line's beginning
   // or the end.
-  uint32_t ParseLines(Task& task, uint32_t begin);
+  uint32_t ParseLines(JsonTask& task, uint32_t begin);
   // The lines that were indexed: text[begin, end). Returns: likewise.
-  uint32_t ParseIndexed(Task& task, uint32_t begin, uint32_t end);
+  uint32_t ParseIndexed(JsonTask& task, uint32_t begin, uint32_t end);
   // A line by itself, without the walker.
-  void ParseAlone(Task& task, const Line& line);
-  bool IsTooLarge(const Task& task, const Line& line) const;
-  // A good line of which `place` is the walker's first index; the walker's
-  // text begins at `begin`. `key`: as it found it.
-  void AddIndexed(Task& task, const Line& line, uint32_t begin,
-                  const uint32_t* place, bool has_escapes, const KeyToken& key);
-  // The row, if there are columns, was added before.
-  void AddRecord(Task& task, const Line& line, const KeyToken& key,
-                 uint32_t key_base);
-  void AddBadRow(Task& task, const Line& line);
-  void AddError(Task& task, const Line& line, ParseError error);
+  void ParseAlone(JsonTask& task, const Line& line);
+  bool IsTooLarge(const JsonTask& task, const Line& line) const;
 
-  const size_t record_bytes_max_;
-  const std::optional<KeyPath> key_;
+  JsonRecords records_;
   StructuralWalker walker_;
-  // Null without columns.
-  const std::unique_ptr<RowReader> rows_;
   ParseProgress progress_;
   // How much is indexed at once: less near bad lines.
   uint32_t index_bytes_;

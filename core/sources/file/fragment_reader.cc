@@ -92,10 +92,14 @@ absl::StatusOr<FragmentReader::Piece> FragmentReader::NextWhileSkipping(
   RETURN_IF_ERROR(Fill(skipped_to_, limit, filled));
   // The *first* boundary ends the record, so byte by byte.
   for (size_t i = 0; i < filled.size; ++i) {
-    if (!splitter_->Input({filled.block->data() + i, 1}).has_value()) continue;
-    position_ = skipped_to_ + i + 1;
+    const char* const byte = filled.block->data() + i;
+    const std::optional<size_t> boundary = splitter_->Input({byte, 1});
+    const size_t passed = boundary.value_or(1);
+    if (passed == 1 && *byte == '\n') ++cut_->cut_lines;
+    if (!boundary.has_value()) continue;
+    position_ = skipped_to_ + i + passed;
     return Piece{.fragment = std::exchange(cut_, std::nullopt),
-                 .at_end = filled.at_end && i + 1 == filled.size};
+                 .at_end = filled.at_end && i + passed == filled.size};
   }
   skipped_to_ += filled.size;
   if (!filled.at_end) return Piece{};
@@ -113,16 +117,10 @@ absl::Status FragmentReader::PassSeam(std::optional<uint64_t> limit) {
                                                       size_t{wanted})));
   is_seam_unchecked_ = false;
   if (got < 2) return absl::OkStatus();
-  splitter_->Clear();
-  if (splitter_->Input({bytes.data(), 1}).has_value()) return absl::OkStatus();
-  const absl::string_view behind(bytes.data() + 1, got - 1);
-  if (behind[0] == '\n') {
-    position_ += 1;
-  } else if (behind == "\r\n") {
-    position_ += 2;
-  } else {
-    is_torn_ = true;
-  }
+  const std::optional<size_t> passed = splitter_->PassSeam(
+      bytes[0], absl::string_view(bytes.data() + 1, got - 1));
+  is_torn_ = !passed.has_value();
+  position_ += passed.value_or(0);
   return absl::OkStatus();
 }
 

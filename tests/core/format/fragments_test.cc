@@ -1,5 +1,6 @@
 // How a text is cut changes nothing: records, keys, errors, numbers and hash
 // are those of the whole text.
+#include "core/format/json/json_format.h"
 #include "core/format/line_encoder.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
@@ -26,6 +27,11 @@ struct FormatCase {
   std::string name;
   std::function<std::unique_ptr<Parser>(size_t record_bytes_max)> make;
   std::function<std::string(Random&, size_t lines)> random_text;
+  // So many that they make more than one result.
+  size_t many = 25'000;
+  std::function<std::unique_ptr<RowEncoder>()> make_encoder = [] {
+    return std::make_unique<LineEncoder>();
+  };
 
   friend std::ostream& operator<<(std::ostream& out, const FormatCase& format) {
     return out << format.name;
@@ -49,6 +55,13 @@ std::unique_ptr<Parser> MakeNdjsonWithKey(size_t record_bytes_max) {
   config.record_bytes_max = record_bytes_max;
   config.key = "a.b";
   return *MakeNdjsonParser(config);
+}
+
+std::unique_ptr<Parser> MakeJson(size_t record_bytes_max) {
+  JsonConfig config;
+  config.record_bytes_max = record_bytes_max;
+  config.key = "a.b";
+  return *MakeJsonParser(config);
 }
 
 // Names that random lines have, so that many of them fit and some do not.
@@ -92,6 +105,20 @@ TEST_P(FragmentsTest, EveryReadSizeGivesTheSame) {
   }
 }
 
+// What a parser knows besides its numbers does not last beyond a boundary.
+TEST_P(FragmentsTest, AnotherParserGoesOnAtEveryBoundary) {
+  Random random = TestRandom();
+  for (int round = 0; round < 20; ++round) {
+    const std::string text = GetParam().random_text(random, 12);
+    const ParsedText whole = ParseWhole(*GetParam().make(1000), text);
+    for (size_t split = 0; split <= text.size(); ++split) {
+      ASSERT_EQ(ParseResumed(*GetParam().make(1000), text, split), whole)
+          << "resumed within " << split << " of:\n"
+          << text;
+    }
+  }
+}
+
 // Errors of records that were cut hold less text; where the text is whole does
 // not matter otherwise.
 TEST_P(FragmentsTest, EveryReadSizeGivesTheSameWhereRecordsAreTooLong) {
@@ -119,7 +146,7 @@ TEST_P(FragmentsTest, WhatFillsAResultIsGoneOnWithInTheNext) {
   constexpr uint64_t kResultBytesMax =
       2 * Parser::kResultBytesMax + (size_t{1} << 20);
   Random random = TestRandom();
-  const std::string text = GetParam().random_text(random, 90'000);
+  const std::string text = GetParam().random_text(random, GetParam().many);
   const std::vector<uint64_t> bytes = ResultBytes(*GetParam().make(1000), text);
   EXPECT_GT(bytes.size(), 1u);
   EXPECT_THAT(bytes, testing::Each(testing::Lt(kResultBytesMax)));
@@ -130,11 +157,11 @@ TEST_P(FragmentsTest, WhatFillsAResultIsGoneOnWithInTheNext) {
 // The field cases of INV-6: 2 bytes are the smallest record there is.
 TEST_P(FragmentsTest, TheSmallestBadRecordsFillResultsToo) {
   std::string text;
-  while (text.size() < size_t{1} << 20) text += "x\n";
+  while (text.size() < size_t{256} << 10) text += "x\n";
   std::unique_ptr<Parser> parser = GetParam().make(1000);
   const std::vector<uint64_t> bytes = ResultBytes(*parser, text);
   EXPECT_THAT(bytes, testing::Each(testing::Lt(2 * Parser::kResultBytesMax)));
-  EXPECT_GT(bytes.size(), 5u);
+  EXPECT_GT(bytes.size(), 1u);
 }
 
 TEST(WideRowsTest, RowsFillAResult) {
@@ -143,26 +170,26 @@ TEST(WideRowsTest, RowsFillAResult) {
     schema.columns.push_back({.name = absl::StrCat("c", i)});
   }
   std::string text;
-  for (int i = 0; i < 5'000; ++i) text += "{}\n";
+  for (int i = 0; i < 2'000; ++i) text += "{}\n";
   const std::unique_ptr<Parser> parser =
       *MakeNdjsonParser(NdjsonConfig{}, schema);
   const std::vector<uint64_t> bytes = ResultBytes(*parser, text);
   EXPECT_THAT(bytes, testing::Each(testing::Lt(2 * Parser::kResultBytesMax)));
   // 16,000 bytes a row.
-  EXPECT_GT(bytes.size(), 15u);
+  EXPECT_GT(bytes.size(), 5u);
 }
 
 // A value that ends in CR is left out: read as a line again it has one less.
 TEST_P(FragmentsTest, WhatWasEncodedIsParsedToTheSame) {
   Random random = TestRandom();
-  LineEncoder encoder;
+  const std::unique_ptr<RowEncoder> encoder = GetParam().make_encoder();
   for (int round = 0; round < 100; ++round) {
     const std::string text =
         absl::StrReplaceAll(GetParam().random_text(random, 12), {{"\r", ""}});
     const ParsedText parsed = ParseWhole(*GetParam().make(1000), text);
     FrameBuffer frame;
     for (const OwnedRecord& record : parsed.records) {
-      ASSERT_OK(encoder.Encode(Record{.value = *record.value}, frame));
+      ASSERT_OK(encoder->Encode(Record{.value = *record.value}, frame));
     }
     const ParsedText again = ParseWhole(*GetParam().make(1000), frame.view());
     EXPECT_EQ(again.values(), parsed.values());
@@ -174,10 +201,12 @@ TEST_P(FragmentsTest, WhatWasEncodedIsParsedToTheSame) {
 INSTANTIATE_TEST_SUITE_P(
     All, FragmentsTest,
     testing::Values(
-        FormatCase{"Raw", MakeRaw, RandomRawLines},
+        FormatCase{"Raw", MakeRaw, RandomRawLines, 90'000},
         FormatCase{"Ndjson", MakeNdjson, RandomNdjson},
         FormatCase{"NdjsonWithColumns", MakeNdjsonWithColumns, RandomNdjson},
-        FormatCase{"NdjsonWithKey", MakeNdjsonWithKey, RandomNdjson}),
+        FormatCase{"NdjsonWithKey", MakeNdjsonWithKey, RandomNdjson},
+        FormatCase{"Json", MakeJson, RandomJsonStream, 25'000,
+                   [] { return std::make_unique<JsonEncoder>(); }}),
     [](const testing::TestParamInfo<FormatCase>& test) {
       return test.param.name;
     });

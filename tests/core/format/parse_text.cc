@@ -24,10 +24,20 @@ auto Fields(const ParseError& error) {
 // Parses pieces and adds up what comes of them.
 class Feeder {
  public:
-  explicit Feeder(Parser& parser) : parser_(parser) {}
+  explicit Feeder(Parser& parser) : parser_(&parser) {}
 
+  // As after a restart: `parser` is told how far the one before it came.
+  void GoOnWith(Parser& parser) {
+    parser_ = &parser;
+    parser_->SetPosition(parsed_.record_count + 1, parsed_.line_count + 1);
+  }
+
+  void Feed(absl::string_view piece, int64_t offset, bool is_last) {
+    Feed(piece, offset, is_last, std::nullopt);
+  }
+  // `rest`: what a cut record has behind `piece`.
   void Feed(absl::string_view piece, int64_t offset, bool is_last,
-            bool is_cut = false) {
+            std::optional<absl::string_view> rest) {
     // The block is as large as the piece, so that a sanitizer sees every step
     // behind its end; the piece does not begin where the block does.
     constexpr uint32_t kBegin = 5;
@@ -42,10 +52,14 @@ class Feeder {
                       .partition = 0,
                       .offset = offset,
                       .is_last = is_last,
-                      .is_cut = is_cut};
+                      .is_cut = rest.has_value()};
+    if (rest.has_value()) {
+      fragment.cut_lines =
+          static_cast<uint64_t>(std::count(rest->begin(), rest->end(), '\n'));
+    }
     const size_t block_bytes = fragment.block->capacity();
     while (fragment.size > 0) {
-      const ParseResult result = parser_.Parse(fragment);
+      const ParseResult result = parser_->Parse(fragment);
       Take(result);
       uint64_t bytes = 0;
       for (const ParseError& error : result.errors) {
@@ -81,7 +95,7 @@ class Feeder {
     parsed_.line_count += result.lines;
   }
 
-  Parser& parser_;
+  Parser* parser_;
   StepHasher hasher_;
   ParsedText parsed_;
   std::vector<uint64_t> result_bytes_;
@@ -155,9 +169,15 @@ ParsedText ParseInReads(Parser& parser, absl::string_view text,
       feeder.Feed(piece, piece_offset, true);
       at = text.size();
     } else {
-      feeder.Feed(piece, piece_offset, false, true);
-      const size_t newline = text.find('\n', at + piece.size());
-      at = newline == absl::string_view::npos ? text.size() : newline + 1;
+      // The first boundary ends the record.
+      size_t end = at + piece.size();
+      for (; end < text.size() && !boundary.has_value(); ++end) {
+        boundary = splitter->Input(text.substr(end, 1));
+      }
+      if (boundary == size_t{0}) --end;
+      feeder.Feed(piece, piece_offset, false,
+                  text.substr(at + piece.size(), end - at - piece.size()));
+      at = end;
     }
   }
   return feeder.Finish();
@@ -166,6 +186,17 @@ ParsedText ParseInReads(Parser& parser, absl::string_view text,
 ParsedText ParseWhole(Parser& parser, absl::string_view text) {
   Feeder feeder(parser);
   feeder.Feed(text, 0, true);
+  return feeder.Finish();
+}
+
+ParsedText ParseResumed(Parser& parser, absl::string_view text, size_t split) {
+  const size_t first =
+      parser.MakeSplitter()->Input(text.substr(0, split)).value_or(0);
+  Feeder feeder(parser);
+  if (first > 0) feeder.Feed(text.substr(0, first), 0, false);
+  const std::unique_ptr<Parser> other = parser.Fork();
+  feeder.GoOnWith(*other);
+  feeder.Feed(text.substr(first), static_cast<int64_t>(first), true);
   return feeder.Finish();
 }
 

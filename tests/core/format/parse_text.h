@@ -46,6 +46,8 @@ ParsedText ParseInReads(Parser& parser, absl::string_view text,
                         size_t read_bytes, int64_t offset = 0);
 // In one piece.
 ParsedText ParseWhole(Parser& parser, absl::string_view text);
+// The same, but the second is given to a fork of `parser`.
+ParsedText ParseResumed(Parser& parser, absl::string_view text, size_t split);
 // What each result of it holds besides the block, in bytes.
 std::vector<uint64_t> ResultBytes(Parser& parser, absl::string_view text);
 // In two pieces, the first of which ends at the last boundary in the first

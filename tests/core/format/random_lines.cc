@@ -160,6 +160,28 @@ std::string RandomNdjson(Random& random, size_t lines) {
   return text;
 }
 
+std::string RandomJsonStream(Random& random, size_t values) {
+  // Many that may stand between two, some that may not.
+  constexpr std::array<absl::string_view, 15> kBetween = {
+      ",",  ",\n", "\n", " ",    ", ", ",\r\n  ", "]\n[", "\n",
+      "[]", "]",   ",,", "\n\n", "",   "\n",      ","};
+  std::string text = random.Bernoulli(0.5) ? "[" : "";
+  for (size_t i = 0; i < values; ++i) {
+    std::string value = RandomJson(random);
+    // White space may be a line end.
+    for (char& c : value) {
+      if (c == '\t') c = '\n';
+    }
+    if (random.Bernoulli(0.25)) value = Damage(std::move(value), random);
+    text += value;
+    if (i + 1 < values || random.Bernoulli(0.5)) {
+      text += std::string(PickOne(random, kBetween));
+    }
+  }
+  if (random.Bernoulli(0.5)) text += "\n]\n";
+  return text;
+}
+
 std::string RandomRawLines(Random& random, size_t lines) {
   std::string text;
   for (size_t i = 0; i < lines; ++i) {

@@ -20,6 +20,10 @@ std::string Damage(std::string text, Random& random);
 // there, perhaps without a last line end.
 std::string RandomNdjson(Random& random, size_t lines);
 
+// Values of JSON, good and damaged, one behind the other or in arrays, on one
+// line or many.
+std::string RandomJsonStream(Random& random, size_t values);
+
 // Lines of any bytes.
 std::string RandomRawLines(Random& random, size_t lines);
 

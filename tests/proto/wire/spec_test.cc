@@ -1,6 +1,7 @@
 #include "proto/wire/spec.h"
 
 #include "core/base/error.h"
+#include "core/format/json/config.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
@@ -278,6 +279,20 @@ TEST(SpecTest, ComponentsAreTyped) {
   EXPECT_GT(As<core::FileSinkConfig>(spec.sink).buffer_bytes_max,
             size_t{100} << 20);
   EXPECT_EQ(spec.encoder, nullptr);
+}
+
+TEST(SpecTest, JsonIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_json()->set_key("user.id");
+  given.mutable_limits()->set_record_bytes_max(1000);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(As<core::JsonConfig>(spec.format).key, "user.id");
+  EXPECT_EQ(As<core::JsonConfig>(spec.format).record_bytes_max, 1000u);
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(SpecToProto(spec).format().json().key(), "user.id");
+  given.mutable_format()->mutable_json()->clear_key();
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec keyless, SpecFromProto(given));
+  EXPECT_EQ(keyless.route->type(), "partition");
 }
 
 TEST(SpecTest, PostgresSinkIsTypedAndComesBack) {

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
     Bad, LineCheckerTest,
     testing::Values(
         Case{"Nothing", "", kSyntax, 0, "",
-             "expected a value, but the line ends"},
+             "expected a value, but the record ends"},
         Case{"Nan", R"({"x":NaN})", kSyntax, 5, "x",
              "expected a value, found 'N' at byte 5"},
         Case{"MinusInfinity", R"({"x":-Infinity})", kSyntax, 6, "x",
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BareWord", "hello", kSyntax, 0},
         Case{"MismatchedEnd", R"({"a":[1})", kSyntax, 7, "a[0]"},
         Case{"CutOff", R"({"a":{"b":1)", kSyntax, 11, "a.b",
-             "expected ',' or '}', but the line ends"},
+             "expected ',' or '}', but the record ends"},
         Case{"CutOffString", R"({"a":"b)", kSyntax, 7, "a",
              "a string does not end"},
         Case{"CutOffEscape", "[\"a\\", kSyntax, 3, "[0]"},

@@ -1,0 +1,169 @@
+#include "core/format/json/json_format.h"
+
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "core/format/bad_record.h"
+#include "core/format/message_encoder.h"
+#include "core/format/ndjson/json_token.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+size_t PassBlanks(absl::string_view text, size_t at) {
+  while (at < text.size() && IsJsonBlank(text[at])) ++at;
+  return at;
+}
+
+// A byte of a number, a literal or what was meant as one.
+bool IsOfToken(char c) {
+  return !IsJsonBlank(c) &&
+         absl::string_view("\",:[]{}").find(c) == absl::string_view::npos;
+}
+
+uint64_t CountLines(absl::string_view text) {
+  return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+std::optional<size_t> JsonSplitter::Input(absl::string_view data) {
+  std::optional<size_t> boundary;
+  size_t at = 0;
+  while (at < data.size()) {
+    if (scanner_.IsBetween() && IsJsonBlank(data[at])) {
+      at = PassBlanks(data, at);
+      boundary = at;
+      continue;
+    }
+    const std::optional<size_t> end = scanner_.Next(data, at);
+    if (!end.has_value()) break;
+    boundary = at = *end;
+  }
+  return boundary;
+}
+
+// A number at the end may go on; all else has ended by itself.
+std::optional<size_t> JsonSplitter::PassSeam(char before,
+                                             absl::string_view behind) const {
+  if (IsOfToken(before) && IsOfToken(behind.front())) return std::nullopt;
+  return 0;
+}
+
+ParseResult JsonParser::Parse(const Fragment& fragment) {
+  JsonTask task(fragment, progress_, records_.columns());
+  const absl::string_view text = task.text;
+  ValueScanner scanner;
+  size_t at = task.begin;
+  // Up to where lines were counted.
+  size_t counted = 0;
+  while (at < text.size() && !task.result.IsFull()) {
+    const size_t begin = PassBlanks(text, at);
+    if (begin == text.size()) {
+      at = begin;
+      break;
+    }
+    at = scanner.Next(text, begin).value_or(text.size());
+    const size_t place = scanner.kind() == ValueScanner::Kind::kValue
+                             ? scanner.value_begin()
+                             : begin;
+    task.result.AddLines(CountLines(text.substr(counted, place - counted)));
+    counted = place;
+    AddUnit(task, scanner, static_cast<uint32_t>(begin),
+            static_cast<uint32_t>(at));
+  }
+  task.result.AddLines(CountLines(text.substr(counted, at - counted)) +
+                       fragment.cut_lines);
+  return std::move(task.result).Build(static_cast<uint32_t>(at));
+}
+
+void JsonParser::AddUnit(JsonTask& task, const ValueScanner& scanner,
+                         uint32_t begin, uint32_t end) {
+  const size_t unit_bytes_max = records_.record_bytes_max() + kFramingBytesMax;
+  const bool is_value = scanner.kind() == ValueScanner::Kind::kValue;
+  const auto place =
+      is_value ? static_cast<uint32_t>(scanner.value_begin()) : begin;
+  if (task.fragment.is_cut || end - begin > unit_bytes_max ||
+      (is_value && end - place > records_.record_bytes_max())) {
+    // How much of it a source has read does not show.
+    const bool is_far = place - begin >= unit_bytes_max;
+    return records_.AddTooLarge(task, is_far ? begin : place, end);
+  }
+  if (is_value) return records_.Add(task, place, end);
+  if (scanner.kind() == ValueScanner::Kind::kNone) return;
+  const absl::string_view unit = task.text.substr(begin, end - begin);
+  ParseError error;
+  error.tag = "syntax";
+  error.description =
+      absl::StrCat("expected a value behind '", unit.substr(0, 1), "'");
+  error.invalid_text = CutInvalidText(unit);
+  error.suggestion = "JSON has no trailing commas; see whether it was cut off";
+  task.result.AddError(begin, std::move(error));
+}
+
+absl::Status JsonEncoder::Encode(const Record& record, FrameBuffer& out) {
+  if (!record.value.has_value()) {
+    return MakeError(Reason::UNSUPPORTED,
+                     "encode a record as JSON: its value is null, and text has "
+                     "no form for that; choose a format that does");
+  }
+  const absl::string_view value = *record.value;
+  const size_t first = PassBlanks(value, 0);
+  // By itself it would be read as its elements.
+  const bool is_array = first < value.size() && value[first] == '[';
+  if (is_array) out.PushBack('[');
+  out.Append(value);
+  if (is_array) out.PushBack(']');
+  out.PushBack('\n');
+  return absl::OkStatus();
+}
+
+namespace {
+
+absl::StatusOr<const JsonConfig*> CheckConfig(const ComponentConfig& config) {
+  if (config.type() != "json") {
+    return MakeError(Reason::INVALID_CONFIG,
+                     absl::StrCat("make format json: the configuration is one "
+                                  "of ",
+                                  config.type()));
+  }
+  const auto* const json = static_cast<const JsonConfig*>(&config);
+  if (json->record_bytes_max == 0) {
+    return MakeError(Reason::INVALID_CONFIG,
+                     "format json: record_bytes_max is 0; set at least 1",
+                     {{"field", "record_bytes_max"}});
+  }
+  return json;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
+    const ComponentConfig& config, const Schema& schema) {
+  ASSIGN_OR_RETURN(const JsonConfig* const json, CheckConfig(config));
+  std::optional<KeyPath> key;
+  if (json->key.has_value()) {
+    ASSIGN_OR_RETURN(key, KeyPath::Parse(*json->key));
+  }
+  return std::make_unique<JsonParser>(json->record_bytes_max, std::move(key),
+                                      schema);
+}
+
+absl::StatusOr<std::unique_ptr<RowEncoder>> MakeJsonEncoder(
+    const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
+  const absl::Status checked = CheckConfig(config).status();
+  if (!checked.ok()) return checked;
+  switch (frames) {
+    case FrameKind::kConcatenated:
+      return std::make_unique<JsonEncoder>();
+    case FrameKind::kMessages:
+      return std::make_unique<MessageEncoder>();
+  }
+  return MakeError(Reason::INTERNAL, "make format json: unknown frames");
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,98 @@
+// The format "json": values one behind the other, or in an array.
+#pragma once
+
+#include "core/contract/output_target.h"
+#include "core/contract/parser.h"
+#include "core/contract/row_encoder.h"
+#include "core/format/json/config.h"
+#include "core/format/json/value_scanner.h"
+#include "core/format/ndjson/json_records.h"
+#include "core/format/ndjson/key_path.h"
+#include "core/format/result_builder.h"
+#include "core/record/schema.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace penstock::core {
+
+// Cuts behind the last unit of a ValueScanner, and behind the blanks that
+// follow it.
+class JsonSplitter final : public Splitter {
+ public:
+  std::optional<size_t> Input(absl::string_view data) override;
+  void Clear() override { scanner_ = {}; }
+  std::optional<size_t> PassSeam(char before,
+                                 absl::string_view behind) const override;
+
+ private:
+  ValueScanner scanner_;
+};
+
+// A record is a value as it stands, over as many lines as it does; those of an
+// array are its elements. Commas, brackets of arrays, blanks and one UTF-8 byte
+// order mark at source offset 0 are passed over. Bad records: JsonRecords', and
+// where a value is missing, "syntax". A record with what stands between it and
+// the one before is too large, too, beyond record_bytes_max and
+// kFramingBytesMax.
+//
+// Bound: JsonRecords'.
+class JsonParser final : public Parser {
+ public:
+  // As JsonRecords.
+  JsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
+             const Schema& schema = {})
+      : records_(record_bytes_max, std::move(key), schema) {}
+
+  ParseResult Parse(const Fragment& fragment) override;
+  std::unique_ptr<Splitter> MakeSplitter() const override {
+    return std::make_unique<JsonSplitter>();
+  }
+  std::unique_ptr<Parser> Fork() const override {
+    return std::make_unique<JsonParser>(records_.record_bytes_max(),
+                                        records_.key(), records_.schema());
+  }
+  void SetPosition(uint64_t record_number, uint64_t line) override {
+    progress_.record_number = record_number;
+    progress_.line = line;
+  }
+  size_t RecordBytesMax() const override { return records_.record_bytes_max(); }
+
+ private:
+  // A unit that `scanner` found in text[begin, end).
+  void AddUnit(JsonTask& task, const ValueScanner& scanner, uint32_t begin,
+               uint32_t end);
+
+  JsonRecords records_;
+  ParseProgress progress_;
+};
+
+// A row is the record's value as it stands, then LF, whatever lines it has:
+// values one behind the other. One that is an array itself is put into another
+// pair of brackets: it is read as that one's only element. Holds nothing.
+class JsonEncoder final : public RowEncoder {
+ public:
+  // Errors: UNSUPPORTED for a null value. `out` is then untouched.
+  absl::Status Encode(const Record& record, FrameBuffer& out) override;
+  size_t EstimateBytes(size_t records, size_t payload_bytes) const override {
+    return 3 * records + payload_bytes;
+  }
+  std::unique_ptr<RowEncoder> Clone() const override {
+    return std::make_unique<JsonEncoder>();
+  }
+};
+
+// For the registry. Errors: INVALID_CONFIG.
+absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
+    const ComponentConfig& config, const Schema& schema = {});
+// Encodes the bytes, whatever the columns.
+absl::StatusOr<std::unique_ptr<RowEncoder>> MakeJsonEncoder(
+    const ComponentConfig& config, FrameKind frames, const Schema& schema = {});
+
+}  // namespace penstock::core
