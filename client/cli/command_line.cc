@@ -202,6 +202,27 @@ void AddHand(CLI::App& cli, CommandLine& options) {
   AddOutput(*drain, options.drain.format);
 }
 
+void AddConformance(CLI::App& cli, CommandLine& options) {
+  CLI::App* const conformance = cli.add_subcommand(
+      "conformance",
+      "Check whether a server keeps the promises of the protocol, one by one.");
+  ConformanceOptions& suite = options.conformance;
+  conformance
+      ->add_option("--target", suite.target,
+                   "The server: host:port or unix:/path")
+      ->capture_default_str();
+  conformance->add_flag("--insecure", suite.insecure,
+                        "Plaintext to another host");
+  conformance->add_option(
+      "--directory", suite.directory,
+      "Where the server finds its input and may write; both sides must see it "
+      "under this name (default: a new one below $TMPDIR, removed in the end)");
+  conformance->add_option("--only", suite.only,
+                          "Only checks with this in their name, such as 6/");
+  conformance->add_flag("--list", suite.list, "Only list them");
+  AddOutput(*conformance, suite.format);
+}
+
 void AddCompletion(CLI::App& cli, CommandLine& options) {
   CLI::App* const completion = cli.add_subcommand(
       "completion",
@@ -229,6 +250,7 @@ void AddCommands(CLI::App& cli, CommandLine& line) {
   AddVerify(cli, line);
   AddInspection(cli, line);
   AddHand(cli, line);
+  AddConformance(cli, line);
   AddCompletion(cli, line);
 }
 

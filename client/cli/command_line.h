@@ -1,6 +1,7 @@
 // The options and subcommands of `penstock`.
 #pragma once
 
+#include "client/cli/conformance_command.h"
 #include "client/cli/hand_commands.h"
 #include "client/cli/inspect_commands.h"
 #include "client/cli/run_command.h"
@@ -31,6 +32,7 @@ struct CommandLine {
   HandOptions hand;
   DrainOptions drain;
   std::string completion_shell;
+  ConformanceOptions conformance;
 };
 
 // The verb of a subcommand by which a person works the gates.

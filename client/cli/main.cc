@@ -1,6 +1,7 @@
 // penstock: the command for people.
 #include "client/cli/command_line.h"
 #include "client/cli/completion.h"
+#include "client/cli/conformance_command.h"
 #include "client/cli/exit_code.h"
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,9 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
   }
   if (const auto verb = penstock::client::HandVerbOf(cli)) {
     return penstock::client::RunHand(*verb, options.hand);
+  }
+  if (cli.got_subcommand("conformance")) {
+    return penstock::client::RunConformanceSuite(options.conformance);
   }
   if (cli.got_subcommand("completion")) {
     std::cout << penstock::client::CompletionScript(cli);

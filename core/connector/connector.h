@@ -25,6 +25,9 @@ class ConnectorObserver {
   // Counters or state changed: `connector.Status()` has news. Coalesced by the
   // receiver. Thread-safe; must not block or call back.
   virtual void OnChanged() = 0;
+  // Each change of state of that instance, as it happens: none is left out.
+  virtual void OnState(const std::string& instance, ConnectorState previous,
+                       ConnectorState state) = 0;
   virtual void OnError(const ErrorEntry& error) = 0;
   virtual void OnParseErrors(const std::vector<ParseError>& errors) = 0;
   virtual void OnTransaction(bool started,

@@ -59,7 +59,12 @@ Driver::Driver(ConnectorRuntime runtime, OpenRequest request,
       checkpointer_(state_),
       closer_(state_),
       opened_(std::make_shared<Mailbox<OpenAnswer>>(waker)),
-      skip_log_(5, absl::Seconds(10), state_.clock) {}
+      skip_log_(5, absl::Seconds(10), state_.clock) {
+  state_.on_state = [this](ConnectorState previous, ConnectorState next) {
+    if (announcer_->observer() == nullptr) return;
+    announcer_->observer()->OnState(instance_, previous, next);
+  };
+}
 
 Driver::~Driver() {
   strand_->Close();
@@ -221,8 +226,7 @@ void Driver::Serve(DisconnectCall& call) {
     replay_.Close();
     checkpointer_.Close();
     if (state_.consumer != nullptr) state_.consumer->Abandon();
-    state_.state = ConnectorState::kClosed;
-    state_.changed = true;
+    state_.MoveTo(ConnectorState::kClosed);
   }
   closer_.Ask(std::move(call));
 }
@@ -244,8 +248,7 @@ void Driver::Serve(DrainCall& call) {
   state_.draining = true;
   if (state_.state == ConnectorState::kRunning) {
     StopReading();
-    state_.state = ConnectorState::kPaused;
-    state_.changed = true;
+    state_.MoveTo(ConnectorState::kPaused);
   }
   state_.Answer(std::move(call.reply), absl::OkStatus());
 }
@@ -321,8 +324,7 @@ void Driver::Serve(ExtendCall& call) {
   }
   if (legal.ok()) {
     state_.reader->Request(ExtendCommand{});
-    state_.state = ConnectorState::kRunning;
-    state_.changed = true;
+    state_.MoveTo(ConnectorState::kRunning);
   }
   state_.Answer(std::move(call.reply), std::move(legal));
 }
@@ -333,8 +335,7 @@ void Driver::Serve(PauseCall& call) {
     StopReading();
     // Also one that waits for room. A later one may wait for it again.
     queue_.Interrupt();
-    state_.state = ConnectorState::kPaused;
-    state_.changed = true;
+    state_.MoveTo(ConnectorState::kPaused);
   }
   state_.Answer(std::move(call.reply), std::move(legal));
 }
@@ -354,9 +355,8 @@ void Driver::Fail(const absl::Status& cause) {
     return;
   }
   const bool was_running = state_.state == ConnectorState::kRunning;
-  state_.state = ConnectorState::kFailed;
   state_.failure = cause;
-  state_.changed = true;
+  state_.MoveTo(ConnectorState::kFailed);
   state_.health.SetFatal(cause);
   queue_.Fail(cause);
   replay_.Fail(cause);

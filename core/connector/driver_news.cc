@@ -61,6 +61,7 @@ void Driver::FinishOpen(OpenAnswer answer) {
   if (!answer.ok()) {
     AddError("open", true, answer.status());
     state_.health.SetFatal(answer.status());
+    // Nobody heard of it yet.
     state_.state = ConnectorState::kClosed;
     ReplyOpen(answer.status());
   } else {

@@ -21,6 +21,13 @@ absl::Status DriverState::CheckVerb(ReaderVerb verb) const {
   return WithCause(legal, FailedBecause(failure));
 }
 
+void DriverState::MoveTo(ConnectorState next) {
+  const ConnectorState previous = std::exchange(state, next);
+  if (previous == next) return;
+  changed = true;
+  if (on_state) on_state(previous, next);
+}
+
 void DriverState::NoteStep(const StepResult& result) {
   position = result.resume;
   if (result.end_of_input) final_step_made = true;

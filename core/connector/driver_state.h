@@ -26,6 +26,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -76,6 +77,8 @@ struct DriverState {
     }
     waiting.push_back(std::move(reply));
   }
+  // Tells whoever watches.
+  void MoveTo(ConnectorState next);
   // A step was made: its position, and what it means for checkpoints.
   void NoteStep(const StepResult& result);
 
@@ -103,7 +106,10 @@ struct DriverState {
 
   // This run of the driver may be inside the call that gave a command.
   bool on_callers_thread = false;
+  // Changed by MoveTo.
   ConnectorState state = ConnectorState::kOpened;
+  // May be null.
+  std::function<void(ConnectorState previous, ConnectorState next)> on_state;
   // Not OK once FAILED, for good.
   absl::Status failure;
   // Readers stopped for good: Extend is refused.

@@ -62,10 +62,12 @@ void ReplayRunner::Ask(ReplayCall call) {
                       LevelName(state_.level), ", which replays nothing")));
   }
   auto asked = state_.ledger.AskReplay(step, call.request.previous_steps);
-  if (!asked.ok()) return state_.Answer(std::move(call.reply), asked.status());
-  if (asked->has_value()) return state_.Answer(std::move(call.reply), **asked);
+  if (asked.ok() && asked->has_value()) {
+    return state_.Answer(std::move(call.reply), **asked);
+  }
   absl::Status legal = state_.CheckVerb(ReaderVerb::kReplay);
   if (!legal.ok()) return state_.Answer(std::move(call.reply), legal);
+  if (!asked.ok()) return state_.Answer(std::move(call.reply), asked.status());
   absl::Status valid = CheckRequest(call.request);
   if (!valid.ok()) return state_.Answer(std::move(call.reply), valid);
 
@@ -74,8 +76,7 @@ void ReplayRunner::Ask(ReplayCall call) {
   closed_seen_ = false;
   skipped_ = false;
   stage_ = Stage::kWaiting;
-  state_.state = ConnectorState::kReplaying;
-  state_.changed = true;
+  state_.MoveTo(ConnectorState::kReplaying);
 }
 
 void ReplayRunner::OnReplayed(FlushedStep flushed) {
@@ -211,7 +212,7 @@ void ReplayRunner::Finish(const ReplayReply& answer) {
   state_.outlet->SetReleased(step + 1);
   // It may have failed meanwhile, for good.
   if (state_.state == ConnectorState::kReplaying) {
-    state_.state = ConnectorState::kReplayed;
+    state_.MoveTo(ConnectorState::kReplayed);
   }
   Reply(answer);
 }

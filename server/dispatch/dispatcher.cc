@@ -316,10 +316,18 @@ class DispatcherImpl final : public Dispatcher {
 // Forwards what one connector reports, under its name.
 class NamedObserver final : public core::ConnectorObserver {
  public:
-  NamedObserver(std::string name, DispatchObserver* observer)
-      : name_(std::move(name)), observer_(observer) {}
+  NamedObserver(std::string name, std::string pipeline,
+                DispatchObserver* observer)
+      : name_(std::move(name)),
+        pipeline_(std::move(pipeline)),
+        observer_(observer) {}
   void OnChanged() override {
     if (observer_ != nullptr) observer_->OnChanged(name_);
+  }
+  void OnState(const std::string& instance, core::ConnectorState previous,
+               core::ConnectorState state) override {
+    if (observer_ == nullptr) return;
+    observer_->OnState(name_, instance, pipeline_, previous, state);
   }
   void OnError(const core::ErrorEntry& error) override {
     if (observer_ != nullptr) observer_->OnError(name_, error);
@@ -335,6 +343,7 @@ class NamedObserver final : public core::ConnectorObserver {
 
  private:
   const std::string name_;
+  const std::string pipeline_;
   DispatchObserver* const observer_;
 };
 
@@ -393,9 +402,9 @@ void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
     core::MutexLock lock(random_mu);
     seeded.random_seed = random.Next64();
   }
-  auto connector =
-      Connector::Create(seeded, std::move(request),
-                        std::make_unique<NamedObserver>(name, observer));
+  auto connector = Connector::Create(
+      seeded, std::move(request),
+      std::make_unique<NamedObserver>(name, fence.pipeline, observer));
   auto finish = [table = table, fences = fences, name, fence,
                  observer = observer, joined = std::move(joined)](
                     absl::StatusOr<core::OpenReply> result) mutable {

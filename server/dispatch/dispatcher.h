@@ -51,6 +51,11 @@ class DispatchObserver {
   virtual void OnRemoved(const std::string& connector,
                          const std::string& instance) = 0;
   virtual void OnChanged(const std::string& connector) = 0;
+  // Each change of state of that life, in order.
+  virtual void OnState(const std::string& connector,
+                       const std::string& instance, const std::string& pipeline,
+                       core::ConnectorState previous,
+                       core::ConnectorState state) = 0;
   virtual void OnError(const std::string& connector,
                        const core::ErrorEntry& error) = 0;
   virtual void OnParseErrors(const std::string& connector,

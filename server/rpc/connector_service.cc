@@ -38,7 +38,7 @@ class OpenReactor final
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return Fail("the stream ended before all of the position");
+    if (!ok) return FailShort();
     if (message_.has_start()) return OnStart();
     if (!message_.has_position() || !assembler_.has_value()) {
       return Fail("an open is `start`, then `position` if start names one");
@@ -90,6 +90,15 @@ class OpenReactor final
     Finish(wire::StatusToGrpc(core::MakeError(
         core::Reason::INVALID_REQUEST,
         absl::StrCat("reading an OpenConnector stream: ", what))));
+  }
+
+  // The stream is over.
+  void FailShort() {
+    if (!started_) return Fail("it ended before `start`");
+    Finish(wire::StatusToGrpc(core::MakeError(
+        core::Reason::MALFORMED_FRAME,
+        "reading an OpenConnector stream: it ended before all of the position "
+        "that `start` announces")));
   }
 
   Dispatcher& dispatcher_;

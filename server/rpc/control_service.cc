@@ -5,11 +5,12 @@
 #include "proto/wire/status.h"
 #include "proto/wire/step.h"
 #include "server/rpc/fragment_writer.h"
-#include "server/rpc/unary.h"
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -167,14 +168,39 @@ ControlService::ReadStepPart(grpc::CallbackServerContext* /*context*/,
                             request->offset());
 }
 
+void ControlService::LookUp(
+    const std::string& connector, UnaryDone done,
+    absl::AnyInvocable<void(const core::ConnectorStatus&)> see) {
+  dispatcher_.Get(connector,
+                  [done = std::move(done), see = std::move(see)](
+                      absl::StatusOr<core::ConnectorStatus> status) mutable {
+                    // It may be gone by now; what was asked took effect all the
+                    // same.
+                    if (status.ok()) see(*status);
+                    done(absl::OkStatus());
+                  });
+}
+
 grpc::ServerUnaryReactor* ControlService::Release(
     grpc::CallbackServerContext* context, const v1::ReleaseRequest* request,
     v1::ReleaseResponse* response) {
-  return Unary(context, wire::FromProto(*request),
-               [&](core::CommandHeader header, UnaryDone done) {
-                 response->set_released_steps(*header.released_steps);
-                 dispatcher_.Release(std::move(header), std::move(done));
-               });
+  return Unary(
+      context, wire::FromProto(*request),
+      [&](core::CommandHeader header, UnaryDone done) {
+        const std::string name = header.ref.connector;
+        response->set_released_steps(*header.released_steps);
+        // It may be higher by now.
+        auto look = [this, name, response,
+                     done = std::move(done)](absl::Status status) mutable {
+          if (!status.ok()) return done(std::move(status));
+          LookUp(name, std::move(done),
+                 [response](const core::ConnectorStatus& now) {
+                   response->set_released_steps(std::max(
+                       response->released_steps(), now.released_steps));
+                 });
+        };
+        dispatcher_.Release(std::move(header), std::move(look));
+      });
 }
 
 grpc::ServerUnaryReactor* ControlService::PrepareCheckpoint(
@@ -201,12 +227,15 @@ grpc::ServerUnaryReactor* ControlService::CommitCheckpoint(
           UnaryDone done) {
         response->set_checkpointed_steps(command.request.steps);
         // Only a commit that took effect forgets: a stale one has none.
-        auto forget = [positions = &positions_, ref = command.header.ref,
+        auto forget = [this, response, ref = command.header.ref,
                        done = std::move(done)](absl::Status status) mutable {
-          if (status.ok()) {
-            positions->Forget(ref.connector, ref.instance);
-          }
-          done(std::move(status));
+          if (!status.ok()) return done(std::move(status));
+          positions_.Forget(ref.connector, ref.instance);
+          LookUp(ref.connector, std::move(done),
+                 [response](const core::ConnectorStatus& now) {
+                   response->set_checkpointed_steps(std::max(
+                       response->checkpointed_steps(), now.checkpointed_steps));
+                 });
         };
         dispatcher_.CommitCheckpoint(std::move(command.header), command.request,
                                      std::move(forget));

@@ -4,8 +4,12 @@
 #include "proto/penstock/v1/control.grpc.pb.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/rpc/position_cache.h"
+#include "server/rpc/unary.h"
 
+#include <absl/functional/any_invocable.h>
 #include <grpcpp/support/server_callback.h>
+
+#include <string>
 
 namespace penstock::server {
 
@@ -52,6 +56,10 @@ class ControlService final : public v1::ControlService::CallbackService {
                                   v1::DrainResponse* response) override;
 
  private:
+  // Shows `see` how that connector stands now, then finishes the call.
+  void LookUp(const std::string& connector, UnaryDone done,
+              absl::AnyInvocable<void(const core::ConnectorStatus&)> see);
+
   Dispatcher& dispatcher_;
   PositionCache& positions_;
 };

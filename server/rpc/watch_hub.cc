@@ -36,6 +36,8 @@ struct WatchHub::State : std::enable_shared_from_this<WatchHub::State> {
   void Refresh() ABSL_LOCKS_EXCLUDED(mu);
   void Apply(const core::ConnectorStatus& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  void PublishState(const std::string& connector, Known& was,
+                    v1::ConnectorState state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
   const std::string run_id;
   core::Executor& executor;
@@ -149,14 +151,7 @@ void WatchHub::State::Apply(const core::ConnectorStatus& status) {
   if (fresh) was = Known{};
   was.instance = status.instance;
   was.pipeline = status.pipeline;
-  const v1::ConnectorState state = wire::ToProto(status.state);
-  if (state != was.state) {
-    v1::WatchEvent event = EventOf(status.name);
-    event.mutable_state_changed()->set_previous(was.state);
-    event.mutable_state_changed()->set_state(state);
-    was.state = state;
-    Publish(std::move(event));
-  }
+  if (fresh) PublishState(status.name, was, wire::ToProto(status.state));
   const std::string health = absl::StrCat(
       static_cast<int>(status.health.condition), "\n", status.health.reason);
   if (health != was.health) {
@@ -176,6 +171,15 @@ void WatchHub::State::Apply(const core::ConnectorStatus& status) {
        SnapshotOf(status, executor.clock().Now(), /*counters_only=*/true)) {
     Coalesce(event);
   }
+}
+
+void WatchHub::State::PublishState(const std::string& connector, Known& was,
+                                   v1::ConnectorState state) {
+  v1::WatchEvent event = EventOf(connector);
+  event.mutable_state_changed()->set_previous(was.state);
+  event.mutable_state_changed()->set_state(state);
+  was.state = state;
+  Publish(std::move(event));
 }
 
 void WatchHub::State::ScheduleRefresh(const std::string& connector) {
@@ -352,6 +356,26 @@ void WatchHub::OnRemoved(const std::string& connector,
       state_->known.erase(found);
     }
     state_->Publish(std::move(event));
+  }
+  state_->Deliver();
+}
+
+void WatchHub::OnState(const std::string& connector,
+                       const std::string& instance, const std::string& pipeline,
+                       core::ConnectorState previous,
+                       core::ConnectorState state) {
+  {
+    core::MutexLock lock(state_->mu);
+    if (state_->shut) return;
+    Known& was = state_->known[connector];
+    if (was.instance != instance) {
+      // Nobody has looked at this life yet.
+      was = Known{};
+      was.instance = instance;
+      was.pipeline = pipeline;
+      was.state = wire::ToProto(previous);
+    }
+    state_->PublishState(connector, was, wire::ToProto(state));
   }
   state_->Deliver();
 }

@@ -56,6 +56,9 @@ class WatchHub final : public DispatchObserver {
   void OnRemoved(const std::string& connector,
                  const std::string& instance) override;
   void OnChanged(const std::string& connector) override;
+  void OnState(const std::string& connector, const std::string& instance,
+               const std::string& pipeline, core::ConnectorState previous,
+               core::ConnectorState state) override;
   void OnError(const std::string& connector,
                const core::ErrorEntry& error) override;
   void OnParseErrors(const std::string& connector,

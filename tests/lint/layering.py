@@ -54,6 +54,7 @@ MAY_INCLUDE = {
     "server": ANY_CORE + ("proto/wire", "proto/penstock"),
     "client/controller": PROTOCOL
     + ("client", "core/pg", "proto/wire", "proto/penstock"),
+    "client/conformance": ("core/base", "proto/wire", "proto/penstock"),
     "client/cli": ANY_CORE + ("client", "proto/wire", "proto/penstock"),
     "client": PROTOCOL + ("core/pg", "proto/wire", "proto/penstock"),
     "tests/support": ANY_CORE + ("client/controller/state_store.h",),
@@ -64,8 +65,9 @@ MAY_INCLUDE = {
 }
 # What a directory may not include although the rule above would let it.
 MAY_NOT_INCLUDE = {
-    "client": ("client/cli", "client/controller"),
-    "client/controller": ("client/cli", "client/internal"),
+    "client": ("client/cli", "client/conformance", "client/controller"),
+    "client/controller": ("client/cli", "client/conformance",
+                          "client/internal"),
 }
 PROJECT_TOPS = ("core", "proto", "server", "client", "tests")
 

@@ -239,6 +239,23 @@ TEST_F(ClosingTest, ParkedChunksOfReleasedStepsAreStillSent) {
   EXPECT_THAT(harness.Lines(), SizeIs(50));
 }
 
+// Also those between which nobody looks.
+TEST_F(ClosingTest, EveryChangeOfStateIsObserved) {
+  Answer<Nothing> pause;
+  harness_.connector->Pause(pause.Callback());
+  Answer<Nothing> extend;
+  harness_.connector->Extend(extend.Callback());
+  Answer<DisconnectReply> disconnect;
+  harness_.connector->Disconnect({}, disconnect.Callback());
+  harness_.RunUntilIdle();
+  ASSERT_OK(disconnect.status());
+  const std::string instance = harness_.connector->instance();
+  EXPECT_THAT(
+      harness_.events->states,
+      ElementsAre(instance + " OPENED RUNNING", instance + " RUNNING PAUSED",
+                  instance + " PAUSED RUNNING", instance + " RUNNING CLOSED"));
+}
+
 TEST_F(ClosingTest, DrainStopsTheReaderAndLeavesTheRestToQueue) {
   harness_.source.AppendNumbered("k", 10);
   EXPECT_OK(harness_.Drain().status());

@@ -32,6 +32,11 @@ class Harness::Observer final : public ConnectorObserver {
     ++events_->changes;
     if (events_->on_changed) events_->on_changed();
   }
+  void OnState(const std::string& instance, ConnectorState previous,
+               ConnectorState state) override {
+    events_->states.push_back(absl::StrCat(instance, " ", StateName(previous),
+                                           " ", StateName(state)));
+  }
   void OnError(const ErrorEntry& error) override {
     events_->errors.push_back(error);
   }

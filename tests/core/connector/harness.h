@@ -56,6 +56,8 @@ struct ObservedEvents {
   int changes = 0;
   // Called inside the driver's run, once it has looked at everything.
   std::function<void()> on_changed;
+  // "<instance> <previous> <state>".
+  std::vector<std::string> states;
   std::vector<ErrorEntry> errors;
   std::vector<ParseError> parse_errors;
   // "start <label>" or "commit".

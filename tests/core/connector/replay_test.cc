@@ -142,8 +142,10 @@ TEST_F(ReplayTest, OneThatWaitsBehindAMismatchIsRefused) {
   harness_.source.AnswerHeld();
   harness_.RunUntilIdle();
   EXPECT_THAT(first.status(), HasReason(Reason::REPLAY_MISMATCH));
-  // The chain is looked at before the state: step 0 was never made.
-  EXPECT_THAT(second.status(), HasReason(Reason::STEP_GAP));
+  // The state is looked at before the chain, and says what it failed of.
+  EXPECT_THAT(second.status(), HasReason(Reason::ILLEGAL_TRANSITION));
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr("REPLAY_MISMATCH"));
 }
 
 TEST_F(ReplayTest, MissingRecordsAreExpired) {

@@ -53,6 +53,9 @@ class CountingObserver final : public ConnectorObserver {
  public:
   explicit CountingObserver(std::atomic<int>& count) : count_(count) {}
   void OnChanged() override { ++count_; }
+  void OnState(const std::string&, ConnectorState, ConnectorState) override {
+    ++count_;
+  }
   void OnError(const ErrorEntry&) override { ++count_; }
   void OnParseErrors(const std::vector<ParseError>&) override { ++count_; }
   void OnTransaction(bool, std::optional<std::string>) override { ++count_; }

@@ -103,6 +103,40 @@ TEST_F(WatchHubTest, WhatIsRemovedWhileItIsLookedAtIsNotLearntAgain) {
   EXPECT_THAT(Changes(*watcher), IsEmpty());
 }
 
+// Between two looks: rule 11 lets counters coalesce, not states.
+TEST_F(WatchHubTest, NoChangeOfStateIsLeftOut) {
+  const auto watcher = Watch();
+  statuses_.Add("orders", "one");
+  hub_.OnOpened("orders");
+  Changes(*watcher);
+  for (const auto& [previous, state] :
+       {std::pair{core::ConnectorState::kOpened,
+                  core::ConnectorState::kRunning},
+        std::pair{core::ConnectorState::kRunning,
+                  core::ConnectorState::kPaused}}) {
+    hub_.OnState("orders", "one", "shop", previous, state);
+    statuses_.statuses["orders"].state = state;
+    hub_.OnChanged("orders");
+  }
+  EXPECT_THAT(Changes(*watcher), ElementsAre("one CONNECTOR_STATE_RUNNING",
+                                             "one CONNECTOR_STATE_PAUSED"));
+}
+
+TEST_F(WatchHubTest, AChangeBeforeTheFirstLookIsToldOnce) {
+  WatchFilter filter;
+  filter.kinds = {v1::WATCH_KIND_STATE};
+  filter.pipeline = "shop";
+  auto watcher = hub_.Watch(filter, std::nullopt, "", [] {});
+  ASSERT_OK(watcher);
+  (*watcher)->Take();
+  statuses_.Add("orders", "one");
+  hub_.OnOpened("orders");
+  hub_.OnState("orders", "one", "shop", core::ConnectorState::kOpened,
+               core::ConnectorState::kRunning);
+  statuses_.statuses["orders"].state = core::ConnectorState::kRunning;
+  EXPECT_THAT(Changes(**watcher), ElementsAre("one CONNECTOR_STATE_RUNNING"));
+}
+
 TEST_F(WatchHubTest, ARemovalOfAnotherOnlyDelaysALook) {
   const auto watcher = Watch();
   statuses_.Add("orders", "one");

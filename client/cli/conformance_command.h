@@ -1,0 +1,26 @@
+// `penstock conformance`: a server against the protocol.
+#pragma once
+
+#include "client/cli/exit_code.h"
+
+#include <string>
+
+namespace penstock::client {
+
+struct ConformanceOptions {
+  std::string target = "127.0.0.1:7070";
+  bool insecure = false;
+  // Where the server reads input and writes output. Empty: a temporary one.
+  std::string directory;
+  // Only checks whose name contains this.
+  std::string only;
+  // Lists names and promises instead.
+  bool list = false;
+  // text or json (one object a check, then one for all).
+  std::string format = "text";
+};
+
+// Exit codes: kVerifyFailed if a promise is not kept.
+CliExit RunConformanceSuite(const ConformanceOptions& options);
+
+}  // namespace penstock::client
