@@ -5,8 +5,8 @@
 #   install-deps.sh [build|test]
 #
 #   build   what ./run.sh needs: compiler, libraries, tools (default)
-#   test    that and what ./test.sh needs besides: clang and its tools, and a
-#           PostgreSQL server, which tests start themselves
+#   test    that and what ./test.sh needs besides: clang and its tools, and
+#           servers that tests start themselves: PostgreSQL, Prometheus
 #
 # Runs as root, or through sudo.
 set -euo pipefail
@@ -49,6 +49,7 @@ test_packages=(
   clang-tidy-14
   libclang-rt-14-dev
   postgresql
+  prometheus
   python3-grpcio
   python3-xxhash
   python3-yaml
