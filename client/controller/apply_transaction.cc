@@ -110,9 +110,9 @@ absl::Status Applier::TakeCheckpoint(
                         "a checkpoint goes back, or above what was reserved");
         }
         ASSIGN_OR_RETURN(
-            const size_t left,
+            const bool is_any_left,
             rows_.TrimSteps(checkpoint.connector, checkpoint.base_steps));
-        if (connector.spec_bytes != checkpoint.spec_bytes && left > 0) {
+        if (connector.spec_bytes != checkpoint.spec_bytes && is_any_left) {
           return Refuse(checkpoint.connector,
                         "the spec changes under journaled steps");
         }

@@ -29,9 +29,9 @@ class StoreRows {
   // same content; ALREADY_EXISTS if there is another.
   virtual absl::Status InsertStep(const std::string& connector,
                                   const core::StepResult& result) = 0;
-  // Removes the connector's rows below `steps`. Returns: how many are left.
-  virtual absl::StatusOr<size_t> TrimSteps(const std::string& connector,
-                                           core::Step steps) = 0;
+  // Removes the connector's rows below `steps`. Returns: whether any is left.
+  virtual absl::StatusOr<bool> TrimSteps(const std::string& connector,
+                                         core::Step steps) = 0;
 };
 
 // Applies `transaction` to `rows`. What contradicts the stored state goes into

@@ -6,24 +6,6 @@
 #include <utility>
 
 namespace penstock::client {
-namespace {
-
-// About what a row takes in memory and in the store.
-uint64_t SizeOf(const core::StepResult& result) {
-  uint64_t bytes = sizeof(core::StepResult);
-  if (const auto seek = result.resume.seek()) bytes += seek->size();
-  if (const auto* replay =
-          std::get_if<core::Resume::Replay>(&result.resume.kind())) {
-    bytes += replay->replay.size();
-  }
-  for (const core::Watermark& watermark : result.watermarks) {
-    bytes += sizeof(watermark) + watermark.metadata.value_or("").size();
-  }
-  return bytes;
-}
-
-}  // namespace
-
 ConnectorJournal::ConnectorJournal(core::Step base_steps,
                                    std::optional<std::string> position,
                                    std::vector<core::StepResult> rows)
@@ -45,7 +27,7 @@ std::shared_ptr<const core::StepResult> ConnectorJournal::At(
 
 void ConnectorJournal::Append(std::shared_ptr<const core::StepResult> result) {
   Look(*result);
-  bytes_ += SizeOf(*result);
+  bytes_ += BytesOf(*result);
   rows_.push_back(std::move(result));
 }
 
@@ -71,7 +53,7 @@ void ConnectorJournal::Trim(const Cut& cut) {
   position_ = cut.position;
   journaled_steps_ = std::max(journaled_steps_, base_steps_);
   while (!rows_.empty() && rows_.front()->step < base_steps_) {
-    bytes_ -= SizeOf(*rows_.front());
+    bytes_ -= BytesOf(*rows_.front());
     rows_.pop_front();
   }
   if (cut_.has_value() && cut_->steps <= base_steps_) cut_.reset();

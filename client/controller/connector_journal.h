@@ -2,6 +2,7 @@
 // journaled above it, and the newest place where a checkpoint may be taken.
 #pragma once
 
+#include "client/controller/state_store.h"
 #include "core/connector/requests.h"
 
 #include <cstdint>

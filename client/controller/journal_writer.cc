@@ -1,5 +1,7 @@
 #include "client/controller/journal_writer.h"
 
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace penstock::client {
@@ -12,7 +14,16 @@ void JournalWriter::Add(ConnectorSession& session,
 
 void JournalWriter::WriteNext() {
   if (waiting_.empty()) return;
-  std::vector<Entry> entries = std::exchange(waiting_, {});
+  uint64_t bytes = 0;
+  auto end = waiting_.begin();
+  while (end != waiting_.end()) {
+    bytes += BytesOf(*end->result);
+    if (end != waiting_.begin() && bytes > kJournalBytesMax) break;
+    ++end;
+  }
+  std::vector<Entry> entries(std::make_move_iterator(waiting_.begin()),
+                             std::make_move_iterator(end));
+  waiting_.erase(waiting_.begin(), end);
   StoreTransaction transaction;
   for (const Entry& entry : entries) {
     if (!context_.Pass(FaultPoint::kBeforeJournal, entry.session->name())) {

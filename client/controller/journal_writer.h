@@ -6,14 +6,15 @@
 #include "client/controller/store_committer.h"
 #include "core/connector/requests.h"
 
+#include <deque>
 #include <memory>
 #include <vector>
 
 namespace penstock::client {
 
 // One transaction is under way at any time; whatever arrived meanwhile, of all
-// connectors, goes into the next one. So the store's latency costs no
-// throughput, and one lost worker holds back nobody.
+// connectors, goes into the next one, up to kJournalBytesMax. So the store's
+// latency costs no throughput, and one lost worker holds back nobody.
 //
 // Owner:   the controller. Threads: confined to its strand.
 // Bound:   per connector unjournaled_max results, kept by the sessions.
@@ -38,7 +39,7 @@ class JournalWriter {
 
   ControllerContext& context_;
   StoreCommitter& store_;
-  std::vector<Entry> waiting_;
+  std::deque<Entry> waiting_;
   bool writing_ = false;
 };
 

@@ -82,6 +82,7 @@ std::string JsonOf(const std::string& connector, const StepRow& row,
       .AddBytes("transaction_label", row.transaction_label)
       .AddBool("end_of_input", row.end_of_input)
       .Add("stopped_because", row.stopped_because)
+      .Add("skipped_records", row.skipped_records)
       .Finish();
 }
 
@@ -147,16 +148,16 @@ absl::Status PostgresChange::InsertStep(const std::string& connector,
   return absl::OkStatus();
 }
 
-absl::StatusOr<size_t> PostgresChange::TrimSteps(const std::string& connector,
-                                                 core::Step steps) {
-  size_t left = 0;
+absl::StatusOr<bool> PostgresChange::TrimSteps(const std::string& connector,
+                                               core::Step steps) {
+  bool is_any_left = false;
   if (const auto added = added_.find(connector); added != added_.end()) {
     const auto end = added->second.lower_bound(steps);
     for (auto at = added->second.begin(); at != end; ++at) {
       digest_ -= at->second.checksum;
     }
     added->second.erase(added->second.begin(), end);
-    left += added->second.size();
+    is_any_left = !added->second.empty();
   }
   const core::Step from = TrimmedOf(connector);
   if (const auto known = known_->steps.find(connector);
@@ -166,10 +167,10 @@ absl::StatusOr<size_t> PostgresChange::TrimSteps(const std::string& connector,
     for (auto at = known->second.lower_bound(from); at != end; ++at) {
       digest_ -= at->second;
     }
-    left += static_cast<size_t>(std::distance(end, known->second.end()));
+    is_any_left = is_any_left || end != known->second.end();
     if (to > from) trimmed_[connector] = to;
   }
-  return left;
+  return is_any_left;
 }
 
 StoreHeader PostgresChange::header() const {

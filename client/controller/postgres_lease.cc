@@ -62,7 +62,7 @@ class Row {
  private:
   static PostgresPlace PlaceOf(const PostgresLeaseOptions& options) {
     PostgresPlace place = options.place;
-    place.call_deadline = std::min(place.call_deadline, options.lasts / 3);
+    place.call_deadline = std::min(place.call_deadline, options.lasts / 4);
     return place;
   }
 
@@ -84,14 +84,15 @@ class Row {
 };
 
 absl::StatusOr<LeaseState> Row::Take(absl::string_view sql) {
-  ASSIGN_OR_RETURN(core::PgConnection* const connection, link_.Use());
+  // Of both together.
+  const absl::Time deadline = link_.Deadline();
+  ASSIGN_OR_RETURN(core::PgConnection* const connection, link_.Use(deadline));
   const std::array params = {
       PgParam::Text(options_.place.pipeline), PgParam::Text(options_.holder),
       PgParam::Text(options_.controller),
       PgParam::Text(absl::StrCat(absl::ToInt64Milliseconds(options_.lasts),
                                  " milliseconds"))};
-  ASSIGN_OR_RETURN(const PgResult row,
-                   connection->Exec(sql, params, link_.Deadline()));
+  ASSIGN_OR_RETURN(const PgResult row, connection->Exec(sql, params, deadline));
   double left = 0;
   if (row.rows() != 1 || !absl::SimpleAtod(row.Text(0, 3), &left)) {
     return core::MakeError(core::Reason::STATE_DAMAGED,
@@ -107,12 +108,13 @@ absl::StatusOr<LeaseState> Row::Take(absl::string_view sql) {
 }
 
 absl::Status Row::TryRelease() {
-  ASSIGN_OR_RETURN(core::PgConnection* const connection, link_.Use());
+  // Of both together.
+  const absl::Time deadline = link_.Deadline();
+  ASSIGN_OR_RETURN(core::PgConnection* const connection, link_.Use(deadline));
   const std::array params = {PgParam::Text(options_.place.pipeline),
                              PgParam::Text(options_.holder)};
   return connection
-      ->Exec(absl::Substitute(kReleaseSql, kPostgresSchema), params,
-             link_.Deadline())
+      ->Exec(absl::Substitute(kReleaseSql, kPostgresSchema), params, deadline)
       .status();
 }
 

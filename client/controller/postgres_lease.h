@@ -13,8 +13,10 @@
 namespace penstock::client {
 
 struct PostgresLeaseOptions {
-  // Where a store was made. Its call_deadline is cut to a third of `lasts`, so
-  // that there is time for another call.
+  // Where a store was made. Its call_deadline, here of connecting and the
+  // statement together, is cut to a quarter of `lasts`: a renewal that begins
+  // after a third of it (LeaseKeeper) and fails as late as it can leaves time
+  // for another whole one before seven eighths.
   PostgresPlace place;
   // Names this holder; nobody else uses it.
   std::string holder;

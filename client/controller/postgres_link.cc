@@ -21,7 +21,7 @@ std::string PostgresPlace::name() const {
                       conninfo.Get("dbname"), ", pipeline '", pipeline, "'");
 }
 
-absl::StatusOr<core::PgConnection*> PostgresLink::Use() {
+absl::StatusOr<core::PgConnection*> PostgresLink::Use(absl::Time deadline) {
   if (connection_ != nullptr && connection_->in_transaction()) Drop();
   if (connection_ != nullptr && connection_->is_open()) {
     return connection_.get();
@@ -34,8 +34,9 @@ absl::StatusOr<core::PgConnection*> PostgresLink::Use() {
                .substr(0, kApplicationNameBytesMax),
        .statement_timeout = place_.call_deadline,
        .lock_timeout = place_.call_deadline / 2,
-       .idle_in_transaction_timeout = place_.call_deadline},
-      *place_.clock, Deadline());
+       .idle_in_transaction_timeout = place_.call_deadline,
+       .by_index = true},
+      *place_.clock, deadline);
   if (!made.ok()) return made.status();
   connection_ = *std::move(made);
   return connection_.get();

@@ -38,7 +38,8 @@ class PostgresLink {
       : place_(std::move(place)), purpose_(std::move(purpose)) {}
 
   // The connection, in no transaction. Errors: as PgConnection.
-  absl::StatusOr<core::PgConnection*> Use();
+  absl::StatusOr<core::PgConnection*> Use(absl::Time deadline);
+  absl::StatusOr<core::PgConnection*> Use() { return Use(Deadline()); }
   // Whatever it was doing is undone, here at once, at the server soon.
   void Drop() { connection_ = nullptr; }
 

@@ -16,15 +16,20 @@ namespace {
 using core::PgParam;
 using core::PgResult;
 
-// Rows of an answer: so that it has at most some tens of megabytes.
-constexpr int kStepRowsMax = 128;
+// An answer's rows, and the bytes in them beyond which it takes no other row.
+constexpr int kStepRowsMax = 1'000;
 constexpr int kChecksumRowsMax = 20'000;
 
 constexpr absl::string_view kStepColumns =
     "connector, step, checksum, records, bytes, resume_kind, seek, replay, "
     "resume_hash, position_complete, hash_value, hash_count, watermarks, "
     "transaction_started, transaction_committed, transaction_label, "
-    "end_of_input, stopped_because";
+    "end_of_input, stopped_because, skipped_records";
+
+// Of what is long, as it is, though an answer has it in hexadecimal.
+constexpr absl::string_view kBytesOfStep =
+    " octet_length(watermarks) + coalesce(octet_length(seek), 0)"
+    " + coalesce(octet_length(replay), 0)";
 
 // $0 is the schema. What this statement does when the header's row is locked by
 // another: it waits, looks at the row again, and finds nothing if it is another
@@ -62,7 +67,8 @@ added AS (
          resume_hash numeric, position_complete boolean, hash_value numeric,
          hash_count numeric, watermarks bytea, transaction_started boolean,
          transaction_committed boolean, transaction_label bytea,
-         end_of_input boolean, stopped_because numeric))
+         end_of_input boolean, stopped_because numeric,
+         skipped_records numeric))
 UPDATE $0.pipelines p
    SET commits = $$8::numeric, digest = $$9::numeric, checksum = $$10::numeric
   FROM lead WHERE p.pipeline = lead.pipeline)";
@@ -138,6 +144,7 @@ StepRow GetStep(RowReader& row) {
   step.transaction_label = row.OptionalBytes();
   step.end_of_input = row.Bool();
   step.stopped_because = row.Number();
+  step.skipped_records = row.Number();
   return step;
 }
 
@@ -251,10 +258,14 @@ absl::Status PostgresPipeline::ForEachStep(absl::string_view columns,
                                            int rows_max, Take take) {
   const std::string sql = InSchema(absl::StrCat(
       "SELECT ", columns,
-      " FROM $0.journal WHERE pipeline = $$1"
+      " FROM (SELECT *, sum(bytes_long) OVER (ORDER BY connector, step)"
+      " - bytes_long AS bytes_before FROM (SELECT *,",
+      kBytesOfStep,
+      " AS bytes_long FROM $0.journal WHERE pipeline = $$1"
       " AND ($$2::text IS NULL OR (connector, step) > ($$2, $$3::numeric))"
       " ORDER BY connector, step LIMIT ",
-      rows_max));
+      rows_max, ") AS rows) AS page WHERE bytes_before < ", kJournalBytesMax,
+      " ORDER BY connector, step"));
   std::optional<std::string> connector;
   uint64_t step = 0;
   while (true) {
@@ -272,7 +283,7 @@ absl::Status PostgresPipeline::ForEachStep(absl::string_view columns,
       RETURN_IF_ERROR(row.status());
       RETURN_IF_ERROR(take(*connector, step, checksum, row));
     }
-    if (page.rows() < static_cast<size_t>(rows_max)) return absl::OkStatus();
+    if (page.rows() == 0) return absl::OkStatus();
   }
 }
 

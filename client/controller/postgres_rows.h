@@ -47,8 +47,8 @@ class PostgresChange final : public StoreRows {
                               const StoredConnector& connector) override;
   absl::Status InsertStep(const std::string& connector,
                           const core::StepResult& result) override;
-  absl::StatusOr<size_t> TrimSteps(const std::string& connector,
-                                   core::Step steps) override;
+  absl::StatusOr<bool> TrimSteps(const std::string& connector,
+                                 core::Step steps) override;
 
   // The header that goes with it.
   StoreHeader header() const;

@@ -40,6 +40,8 @@ struct Table {
 
 // Numbers are unsigned and have 64 bits, which bigint has no room for.
 constexpr absl::string_view kNumber = "numeric(20,0)";
+// Whose journal lacks skipped_records.
+constexpr absl::string_view kVersionBefore = "1";
 constexpr absl::string_view kHot = " WITH (fillfactor = 50)";
 
 // In order of name.
@@ -76,7 +78,8 @@ const std::vector<Table>& Tables() {
                    {"transaction_committed", "boolean"},
                    {"transaction_label", "bytea", true},
                    {"end_of_input", "boolean"},
-                   {"stopped_because", kNumber}},
+                   {"stopped_because", kNumber},
+                   {"skipped_records", kNumber}},
        .key = "pipeline, connector, step"},
       {.name = "leases",
        .columns = {{"pipeline", "text"},
@@ -170,6 +173,37 @@ absl::StatusOr<bool> Exists(PgConnection& connection, absl::string_view sql,
   return found.Bool(0, 0);
 }
 
+absl::StatusOr<std::string> ReadVersion(PgConnection& connection,
+                                        absl::Time deadline) {
+  ASSIGN_OR_RETURN(
+      const PgResult version,
+      connection.Exec(absl::StrCat("SELECT coalesce(string_agg(version::text, "
+                                   "', '), 'missing') FROM ",
+                                   kPostgresSchema, ".version"),
+                      deadline));
+  return std::string(version.Text(0, 0));
+}
+
+// One message, and so one transaction; whoever comes second changes nothing. A
+// controller of the version before goes on: it knows no skipped records.
+absl::Status Upgrade(PgConnection& connection, absl::Time deadline) {
+  const absl::Status upgraded =
+      connection
+          .Exec(absl::StrCat("SELECT pg_advisory_xact_lock(", kMakersLock,
+                             ");\nALTER TABLE ", kPostgresSchema,
+                             ".journal ADD COLUMN IF NOT EXISTS "
+                             "skipped_records ",
+                             kNumber, " NOT NULL DEFAULT 0;\nUPDATE ",
+                             kPostgresSchema,
+                             ".version SET version = ", kPostgresSchemaVersion,
+                             " WHERE version = ", kVersionBefore),
+                deadline)
+          .status();
+  return core::WithContext(
+      upgraded, absl::StrCat("while upgrading the tables of the store, which "
+                             "their owner may do"));
+}
+
 }  // namespace
 
 std::string PostgresTablesSql() {
@@ -218,14 +252,13 @@ absl::Status CheckPostgresTables(PgConnection& connection,
                                   "schema ",
                                   kPostgresSchema, " with its tables"));
   }
-  ASSIGN_OR_RETURN(
-      const PgResult version,
-      connection.Exec(absl::StrCat("SELECT coalesce(string_agg(version::text, "
-                                   "', '), 'missing') FROM ",
-                                   kPostgresSchema, ".version"),
-                      deadline));
-  if (version.Text(0, 0) != absl::StrCat(kPostgresSchemaVersion)) {
-    return Damaged(absl::StrCat("its version is ", version.Text(0, 0),
+  ASSIGN_OR_RETURN(std::string version, ReadVersion(connection, deadline));
+  if (version == kVersionBefore) {
+    RETURN_IF_ERROR(Upgrade(connection, deadline));
+    ASSIGN_OR_RETURN(version, ReadVersion(connection, deadline));
+  }
+  if (version != absl::StrCat(kPostgresSchemaVersion)) {
+    return Damaged(absl::StrCat("its version is ", version,
                                 ", this program knows ", kPostgresSchemaVersion,
                                 " (perhaps a newer one wrote it)"));
   }

@@ -15,7 +15,7 @@ namespace penstock::client {
 
 // One schema for all pipelines of a database; each row says whose it is.
 inline constexpr absl::string_view kPostgresSchema = "penstock_state";
-inline constexpr int64_t kPostgresSchemaVersion = 1;
+inline constexpr int64_t kPostgresSchemaVersion = 2;
 
 // The statements that make the tables and say the version.
 std::string PostgresTablesSql();
@@ -27,7 +27,8 @@ std::string PostgresTablesSql();
 absl::Status MakePostgresTables(core::PgConnection& connection,
                                 absl::Time deadline);
 
-// Compares version, tables and columns with what this program knows.
+// Compares version, tables and columns with what this program knows; those of
+// the version before are made ones of this.
 // Errors: NOT_FOUND (no tables yet); STATE_DAMAGED, naming what to do; as
 // PgConnection.
 absl::Status CheckPostgresTables(core::PgConnection& connection,

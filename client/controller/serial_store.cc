@@ -17,8 +17,17 @@ namespace {
 using core::MakeError;
 using core::Reason;
 
-// Commits that wait are joined into one transaction, at most this many.
+// Commits that wait are joined into one transaction: at most this many, up to
+// kJournalBytesMax.
 constexpr size_t kGroupMax = 64;
+
+uint64_t JournalBytes(const StoreTransaction& transaction) {
+  uint64_t bytes = 0;
+  for (const StoreTransaction::JournalStep& row : transaction.journal) {
+    bytes += BytesOf(row.result);
+  }
+  return bytes;
+}
 
 // The backend and the calls that wait for it.
 // Owner: shared by the store and its task under way. Threads: the queue is
@@ -86,10 +95,13 @@ void Worker::CancelAll() {
 
 std::vector<Worker::Call> Worker::Take() {
   std::vector<Call> taken;
+  uint64_t bytes = 0;
   core::MutexLock lock(mu_);
   while (!calls_.empty() && taken.size() < kGroupMax) {
-    const bool joins = std::holds_alternative<Commit>(calls_.front());
-    if (!taken.empty() && !joins) break;
+    const auto* const commit = std::get_if<Commit>(&calls_.front());
+    const bool joins = commit != nullptr;
+    if (joins) bytes += JournalBytes(commit->request.transaction);
+    if (!taken.empty() && (!joins || bytes > kJournalBytesMax)) break;
     taken.push_back(std::move(calls_.front()));
     calls_.pop_front();
     if (!joins) break;

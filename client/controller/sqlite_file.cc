@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_replace.h>
 #include <absl/strings/string_view.h>
 
 #include <array>
@@ -100,7 +101,8 @@ absl::Status CheckFile(FileSystem& files, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status CheckTables(SqliteDatabase& database, const std::string& path) {
+absl::Status CheckTables(SqliteDatabase& database, const std::string& path,
+                         const std::map<std::string, std::string>& expected) {
   std::map<std::string, std::string> tables;
   ASSIGN_OR_RETURN(SqliteStatement row,
                    database.Prepare("SELECT name, sql FROM sqlite_schema"));
@@ -109,10 +111,42 @@ absl::Status CheckTables(SqliteDatabase& database, const std::string& path) {
     if (!found) break;
     tables[row.GetBytes(0)] = row.GetBytes(1);
   }
-  if (tables != SqliteTables()) {
+  if (tables != expected) {
     return Damaged(path, "its tables are not those of a store");
   }
   return absl::OkStatus();
+}
+
+// The version before: rows did not say how many records were skipped. Their
+// checksums are those of none.
+constexpr absl::string_view kVersionBefore = "1";
+constexpr absl::string_view kSkippedRecords =
+    "skipped_records INTEGER NOT NULL DEFAULT 0";
+
+std::map<std::string, std::string> TablesBefore() {
+  std::map<std::string, std::string> tables = SqliteTables();
+  for (auto& [name, sql] : tables) {
+    sql = absl::StrReplaceAll(sql, {{absl::StrCat(", ", kSkippedRecords), ""}});
+  }
+  return tables;
+}
+
+// A controller of the version before that still has the file open commits
+// nothing more: its statements do not fit.
+absl::Status Upgrade(SqliteDatabase& database) {
+  RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
+  // Somebody else may have been here first.
+  const absl::StatusOr<std::string> version =
+      database.Query("PRAGMA user_version");
+  absl::Status upgraded = version.status();
+  if (version.ok() && *version == kVersionBefore) {
+    upgraded = database.Execute(
+        absl::StrCat("ALTER TABLE journal ADD COLUMN ", kSkippedRecords,
+                     "; PRAGMA user_version = ", kSqliteSchemaVersion));
+  }
+  if (upgraded.ok()) upgraded = database.Execute("COMMIT");
+  if (!upgraded.ok()) database.Execute("ROLLBACK").IgnoreError();
+  return upgraded;
 }
 
 absl::Status CheckContent(SqliteDatabase& database, const std::string& path) {
@@ -124,7 +158,8 @@ absl::Status CheckContent(SqliteDatabase& database, const std::string& path) {
   }
   ASSIGN_OR_RETURN(const std::string version,
                    database.Query("PRAGMA user_version"));
-  if (version != absl::StrCat(kSqliteSchemaVersion)) {
+  const bool is_before = version == kVersionBefore;
+  if (!is_before && version != absl::StrCat(kSqliteSchemaVersion)) {
     return Damaged(
         path,
         absl::StrCat("its schema version is ", version, ", this program knows ",
@@ -133,11 +168,15 @@ absl::Status CheckContent(SqliteDatabase& database, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string encoding,
                    database.Query("PRAGMA encoding"));
   if (encoding != "UTF-8") return Damaged(path, "its text is not UTF-8");
-  RETURN_IF_ERROR(CheckTables(database, path));
+  RETURN_IF_ERROR(
+      CheckTables(database, path, is_before ? TablesBefore() : SqliteTables()));
   ASSIGN_OR_RETURN(const std::string check,
                    database.Query("PRAGMA integrity_check(1)"));
   if (check != "ok") return Damaged(path, check);
-  return ReadHeader(database).status();
+  RETURN_IF_ERROR(ReadHeader(database).status());
+  if (!is_before) return absl::OkStatus();
+  RETURN_IF_ERROR(Upgrade(database));
+  return CheckTables(database, path, SqliteTables());
 }
 
 absl::Status Fill(SqliteDatabase& database, const SqliteStoreOptions& options) {

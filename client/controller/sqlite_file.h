@@ -20,7 +20,8 @@ absl::Status CreateSqliteFile(const std::string& path,
                               const SqliteStoreOptions& options);
 
 // Opens the file of an existing store and checks it: size, SQLite's magic, WAL
-// mode, application id, schema version, tables, SQLite's own check, header.
+// mode, application id, schema version, tables, SQLite's own check, header. One
+// of the schema version before is made one of this.
 // Errors: NOT_FOUND; STATE_DAMAGED, naming what to do; as SqliteDatabase.
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
     const std::string& path, const SqliteStoreOptions& options);

@@ -4,8 +4,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace penstock::client {
 namespace {
@@ -47,6 +47,7 @@ StepRow GetStep(const SqliteStatement& row) {
   step.transaction_label = row.GetOptionalBytes(15);
   step.end_of_input = row.GetBool(16);
   step.stopped_because = row.GetNumber(17);
+  step.skipped_records = row.GetNumber(18);
   return step;
 }
 
@@ -75,7 +76,8 @@ const std::map<std::string, std::string>& SqliteTables() {
        "hash_value INTEGER, hash_count INTEGER, watermarks BLOB NOT NULL, "
        "transaction_started INTEGER NOT NULL, transaction_committed INTEGER "
        "NOT NULL, transaction_label BLOB, end_of_input INTEGER NOT NULL, "
-       "stopped_because INTEGER NOT NULL, PRIMARY KEY (connector, step)) "
+       "stopped_because INTEGER NOT NULL, skipped_records INTEGER NOT NULL "
+       "DEFAULT 0, PRIMARY KEY (connector, step)) "
        "STRICT, WITHOUT ROWID"},
   };
   return tables;
@@ -207,7 +209,7 @@ absl::Status SqliteRows::InsertStep(const std::string& connector,
   ASSIGN_OR_RETURN(
       SqliteStatement insert,
       database_.Prepare("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
-                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.BindText(connector)
       .Bind(row.step)
       .Bind(checksum)
@@ -230,39 +232,35 @@ absl::Status SqliteRows::InsertStep(const std::string& connector,
       .BindBlob(row.transaction_label)
       .Bind(row.end_of_input)
       .Bind(row.stopped_because)
+      .Bind(row.skipped_records)
       .Run();
 }
 
-absl::StatusOr<size_t> SqliteRows::TrimSteps(const std::string& connector,
-                                             core::Step steps) {
-  std::vector<core::Step> below;
-  size_t left = 0;
+absl::StatusOr<bool> SqliteRows::TrimSteps(const std::string& connector,
+                                           core::Step steps) {
+  // SQLite compares them with a sign: what has the highest bit is below zero.
+  const std::string below = absl::StrCat(
+      " FROM journal WHERE connector = ? AND ",
+      steps > INT64_MAX ? "(step >= 0 OR step < ?)" : "step >= 0 AND step < ?");
   {
     ASSIGN_OR_RETURN(SqliteStatement row,
-                     database_.Prepare("SELECT step, checksum FROM journal "
-                                       "WHERE connector = ?"));
-    row.BindText(connector);
+                     database_.Prepare(absl::StrCat("SELECT checksum", below)));
+    row.BindText(connector).Bind(steps);
     while (true) {
       ASSIGN_OR_RETURN(const bool found, row.Step());
       if (!found) break;
-      // SQLite would compare them with a sign.
-      const core::Step step = row.GetNumber(0);
-      if (step >= steps) {
-        ++left;
-        continue;
-      }
-      below.push_back(step);
-      digest_ -= row.GetNumber(1);
+      digest_ -= row.GetNumber(0);
     }
   }
-  for (const core::Step step : below) {
-    ASSIGN_OR_RETURN(
-        SqliteStatement erase,
-        database_.Prepare("DELETE FROM journal WHERE connector = ? "
-                          "AND step = ?"));
-    RETURN_IF_ERROR(erase.BindText(connector).Bind(step).Run());
+  {
+    ASSIGN_OR_RETURN(SqliteStatement erase,
+                     database_.Prepare(absl::StrCat("DELETE", below)));
+    RETURN_IF_ERROR(erase.BindText(connector).Bind(steps).Run());
   }
-  return left;
+  ASSIGN_OR_RETURN(
+      SqliteStatement left,
+      database_.Prepare("SELECT 1 FROM journal WHERE connector = ? LIMIT 1"));
+  return left.BindText(connector).Step();
 }
 
 }  // namespace penstock::client

@@ -17,7 +17,7 @@
 namespace penstock::client {
 
 inline constexpr uint32_t kSqliteApplicationId = 0x50656e73;  // "Pens"
-inline constexpr uint32_t kSqliteSchemaVersion = 1;
+inline constexpr uint32_t kSqliteSchemaVersion = 2;
 
 // Name of a table and the statement that makes it, in order of name.
 const std::map<std::string, std::string>& SqliteTables();
@@ -49,8 +49,8 @@ class SqliteRows final : public StoreRows {
                               const StoredConnector& connector) override;
   absl::Status InsertStep(const std::string& connector,
                           const core::StepResult& result) override;
-  absl::StatusOr<size_t> TrimSteps(const std::string& connector,
-                                   core::Step steps) override;
+  absl::StatusOr<bool> TrimSteps(const std::string& connector,
+                                 core::Step steps) override;
 
  private:
   SqliteDatabase& database_;

@@ -40,6 +40,12 @@ struct StoredConnector {
   std::vector<core::StepResult> journal;
 };
 
+// About what a step takes, in memory and in a store.
+uint64_t BytesOf(const core::StepResult& result);
+// Steps that are written or read at once have at most so many bytes, or are a
+// single one.
+inline constexpr uint64_t kJournalBytesMax = uint64_t{16} << 20;
+
 struct StoredPipeline {
   // Made once, with the state.
   std::string incarnation;

@@ -73,6 +73,19 @@ bool DecodeWatermarks(absl::string_view bytes,
 
 }  // namespace
 
+uint64_t BytesOf(const core::StepResult& result) {
+  uint64_t bytes = sizeof(core::StepResult);
+  if (const auto seek = result.resume.seek()) bytes += seek->size();
+  if (const auto* replay =
+          std::get_if<core::Resume::Replay>(&result.resume.kind())) {
+    bytes += replay->replay.size();
+  }
+  for (const core::Watermark& watermark : result.watermarks) {
+    bytes += sizeof(watermark) + watermark.metadata.value_or("").size();
+  }
+  return bytes;
+}
+
 absl::Status DamagedStore(absl::string_view what) {
   return core::MakeError(core::Reason::STATE_DAMAGED,
                          absl::StrCat("reading the store: ", what));
@@ -104,8 +117,8 @@ uint64_t ChecksumOf(const std::string& name, const StoredConnector& connector) {
 
 uint64_t ChecksumOf(const std::string& connector, const StepRow& row) {
   const core::StepHash hash = row.hash.value_or(core::StepHash{});
-  return Fields()
-      .Add(absl::string_view("step"))
+  Fields fields;
+  fields.Add(absl::string_view("step"))
       .Add(absl::string_view(connector))
       .Add(row.step)
       .Add(row.records)
@@ -123,8 +136,9 @@ uint64_t ChecksumOf(const std::string& connector, const StepRow& row) {
       .Add(uint64_t{row.transaction_committed})
       .Add(row.transaction_label)
       .Add(uint64_t{row.end_of_input})
-      .Add(row.stopped_because)
-      .Checksum();
+      .Add(row.stopped_because);
+  if (row.skipped_records > 0) fields.Add(row.skipped_records);
+  return fields.Checksum();
 }
 
 StepRow ToStepRow(const core::StepResult& result) {
@@ -151,6 +165,7 @@ StepRow ToStepRow(const core::StepResult& result) {
   row.transaction_label = result.transaction_label;
   row.end_of_input = result.end_of_input;
   row.stopped_because = static_cast<uint64_t>(result.stopped_because);
+  row.skipped_records = result.skipped_records;
   return row;
 }
 
@@ -184,6 +199,7 @@ absl::StatusOr<core::StepResult> FromStepRow(StepRow row) {
     return DamagedStore(absl::StrCat("step ", row.step, " has no known end"));
   }
   result.stopped_because = static_cast<core::StopReason>(row.stopped_because);
+  result.skipped_records = row.skipped_records;
   return result;
 }
 

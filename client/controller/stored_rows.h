@@ -52,8 +52,10 @@ struct StepRow {
   std::optional<std::string> transaction_label;
   bool end_of_input = false;
   uint64_t stopped_because = 0;
+  uint64_t skipped_records = 0;
 };
 
+// Rows of before `skipped_records` was stored have the checksum of none.
 uint64_t ChecksumOf(const std::string& connector, const StepRow& row);
 
 StepRow ToStepRow(const core::StepResult& result);

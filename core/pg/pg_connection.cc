@@ -181,6 +181,12 @@ absl::Status PgConnection::SetUp(const PgOptions& options,
       " set_config('standard_conforming_strings', 'on', false),"
       " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('default_transaction_read_only', 'off', false),"
+      " set_config('enable_seqscan', CASE WHEN $4::boolean THEN 'off'"
+      "   ELSE current_setting('enable_seqscan') END, false),"
+      " set_config('enable_hashjoin', CASE WHEN $4::boolean THEN 'off'"
+      "   ELSE current_setting('enable_hashjoin') END, false),"
+      " set_config('enable_mergejoin', CASE WHEN $4::boolean THEN 'off'"
+      "   ELSE current_setting('enable_mergejoin') END, false),"
       " (SELECT set_config('client_connection_check_interval', '2s', false)"
       "    FROM pg_settings WHERE name = 'client_connection_check_interval'),"
       " (SELECT set_config('synchronous_commit', 'on', false)"
@@ -192,7 +198,8 @@ absl::Status PgConnection::SetUp(const PgOptions& options,
   const std::array params = {
       PgParam::Text(Milliseconds(options.statement_timeout)),
       PgParam::Text(Milliseconds(options.lock_timeout)),
-      PgParam::Text(Milliseconds(options.idle_in_transaction_timeout))};
+      PgParam::Text(Milliseconds(options.idle_in_transaction_timeout)),
+      PgParam::Text(options.by_index ? "true" : "false")};
   ASSIGN_OR_RETURN(const PgResult result, Exec(kSql, params, deadline));
   const size_t last = result.columns() - 1;
   ASSIGN_OR_RETURN(session_.started_us, result.Int64(0, last - 1));

@@ -49,6 +49,9 @@ struct PgOptions {
   absl::Duration statement_timeout = absl::ZeroDuration();
   absl::Duration lock_timeout = absl::ZeroDuration();
   absl::Duration idle_in_transaction_timeout = absl::ZeroDuration();
+  // Every statement finds its rows by an index, whatever the server believes of
+  // tables that it has not looked at for long.
+  bool by_index = false;
 };
 
 // Names a session of a server for as long as that server runs; a process id

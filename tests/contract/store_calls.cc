@@ -64,6 +64,7 @@ core::StepResult FullResult(core::Step step) {
   result.transaction_label = "label";
   result.end_of_input = true;
   result.stopped_because = core::StopReason::kBlocked;
+  result.skipped_records = step + 3;
   return result;
 }
 

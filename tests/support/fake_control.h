@@ -28,6 +28,8 @@ struct FakeOutside {
     // Whether the source ends behind the last record.
     bool ends = true;
     size_t records_per_step = 10;
+    // What each step's replay is; empty: as of a source that needs none.
+    std::string replay;
     // False: a position is complete only if `checkpoint_requested` was set.
     bool positions_complete = true;
     std::optional<FtModel> level = FtModel::kExactlyOnce;

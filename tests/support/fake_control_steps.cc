@@ -32,7 +32,10 @@ std::shared_ptr<StepResult> FakeControl::Describe(Life& life, Step step,
   if (life.outside->level == FtModel::kExactlyOnce) {
     result->hash = StepHash{.value = hash, .count = count};
     result->resume = Resume(Resume::Replay{
-        .seek = seek, .replay = std::string(kMsgpackNil), .hash = hash});
+        .seek = seek,
+        .replay = life.outside->replay.empty() ? std::string(kMsgpackNil)
+                                               : life.outside->replay,
+        .hash = hash});
   } else if (life.outside->level.has_value()) {
     result->resume = Resume(Resume::Seek{.seek = seek});
   }

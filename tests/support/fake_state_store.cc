@@ -191,6 +191,15 @@ struct FakeStateStore::Handle : std::enable_shared_from_this<Handle> {
   bool held = false;
 };
 
+void FakeStoreDisk::Count(const StoreTransaction& transaction) {
+  ++commits;
+  uint64_t bytes = 0;
+  for (const StoreTransaction::JournalStep& row : transaction.journal) {
+    bytes += BytesOf(row.result);
+  }
+  journal_bytes_max = std::max(journal_bytes_max, bytes);
+}
+
 FakeStateStore::FakeStateStore(core::Executor& executor, FakeStoreDisk& disk)
     : handle_(std::make_shared<Handle>(executor, disk)) {}
 FakeStateStore::~FakeStateStore() = default;
@@ -225,7 +234,7 @@ void FakeStateStore::Commit(uint64_t epoch, StoreTransaction transaction,
                    : MakeError(Reason::STALE_EPOCH,
                                absl::StrCat("committing in epoch ", epoch,
                                             ": epoch ", state.epoch, " leads"));
-      if (answer.ok()) ++handle->disk.commits;
+      if (answer.ok()) handle->disk.Count(transaction);
     }
     if (!fate.fault.ok()) answer = std::move(fate.fault);
     return [done = std::move(done), answer = std::move(answer)]() mutable {

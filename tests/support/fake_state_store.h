@@ -19,6 +19,9 @@ struct FakeStoreDisk {
   StoredPipeline state{
       .incarnation = "incarnation-1", .epoch = 0, .connectors = {}};
   uint64_t commits = 0;
+  // The most that one of them journaled.
+  uint64_t journal_bytes_max = 0;
+  void Count(const StoreTransaction& transaction);
 };
 
 // Applies one transaction, all or nothing, exactly as StoreTransaction says.

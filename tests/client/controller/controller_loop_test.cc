@@ -121,6 +121,17 @@ TEST_F(ControllerLoopTest, GroupsWhatArrivesWhileATransactionIsUnderWay) {
   EXPECT_LT(disk_.commits, 15u);
 }
 
+TEST_F(ControllerLoopTest, GroupsNoMoreBytesThanATransactionMayHave) {
+  constexpr size_t kReplayBytes = size_t{5} << 20;
+  AddConnector(100).replay = std::string(kReplayBytes, 'r');
+  Start();
+  store_->SetDelay(absl::Milliseconds(50));
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce();
+  EXPECT_GT(disk_.journal_bytes_max, 2 * kReplayBytes);
+  EXPECT_LE(disk_.journal_bytes_max, kJournalBytesMax);
+}
+
 TEST_F(ControllerLoopTest, ReleasesByItselfWhileAQueueWaits) {
   AddConnector(10).ends = false;
   Start();

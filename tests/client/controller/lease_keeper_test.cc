@@ -212,6 +212,21 @@ TEST_F(LeaseKeeperTest, ReleasedOneIsTakenWithinASecond) {
   EXPECT_TRUE(b.held);
 }
 
+// PostgresLeaseOptions gives a call so long.
+TEST_F(LeaseKeeperTest, RenewalThatFailsInAQuarterLeavesTimeForAnother) {
+  Process& a = Add("a");
+  RunFor(absl::Seconds(1));
+  ASSERT_TRUE(a.held);
+  a.lease.delay = kLasts / 8;
+  a.lease.answer = FakeLease::Answer::kNotDone;
+  // It was sent after a third.
+  RunFor(kLasts / 3 + kLasts / 4 - absl::Seconds(1) + absl::Milliseconds(10));
+  a.lease.answer = FakeLease::Answer::kTrue;
+  RunFor(kLasts);
+  EXPECT_TRUE(a.held);
+  EXPECT_FALSE(a.lost.has_value());
+}
+
 TEST_F(LeaseKeeperTest, WokenOneSaysAtOnceThatItIsLost) {
   Process& a = Add("a");
   Process& b = Add("b");

@@ -70,6 +70,79 @@ TEST_F(PostgresStoreTest, PipelinesOfOneDatabaseDoNotTouchEachOther) {
   EXPECT_THAT(ReadJournal(), ElementsAre(FullResult(1), FullResult(2)));
 }
 
+// As the version before left it.
+TEST_F(PostgresStoreTest, TablesOfTheVersionBeforeAreUpgraded) {
+  {
+    const auto store = Make(Options());
+    StartWithC(*store);
+    StoreTransaction transaction = JournalOf(1);
+    transaction.journal[0].result.skipped_records = 0;
+    ASSERT_OK(CommitTo(*store, std::move(transaction)));
+  }
+  Sql("ALTER TABLE penstock_state.journal DROP COLUMN skipped_records;"
+      "UPDATE penstock_state.version SET version = 1");
+  const auto store = Make(Options());
+  EXPECT_EQ(Scalar("SELECT version FROM penstock_state.version"), "2");
+  const auto led = Lead(executor_, *store);
+  ASSERT_OK(led);
+  ASSERT_THAT(led->connectors.at("c").journal, SizeIs(1));
+  ASSERT_OK(Commit(executor_, *store, led->epoch, JournalOf(2)));
+  core::StepResult old = FullResult(1);
+  old.skipped_records = 0;
+  EXPECT_THAT(ReadJournal(), ElementsAre(old, FullResult(2)));
+}
+
+// More than one answer has, each row as it was.
+TEST_F(PostgresStoreTest, JournalOfManyBytesIsReadInParts) {
+  const auto store = Make(Options());
+  StartWithC(*store);
+  std::vector<core::StepResult> results;
+  for (core::Step step = 1; step <= 5; ++step) {
+    core::StepResult result = FullResult(step);
+    result.resume = core::Resume(core::Resume::Replay{
+        .seek = "{}",
+        .replay = std::string(size_t{step} << 21, static_cast<char>(step))});
+    StoreTransaction transaction;
+    transaction.journal.push_back({"c", result});
+    ASSERT_OK(CommitTo(*store, std::move(transaction)));
+    results.push_back(std::move(result));
+  }
+  EXPECT_THAT(ReadJournal(), testing::ElementsAreArray(results));
+}
+
+// Sessions that have ended have told what they did.
+TEST_F(PostgresStoreTest, JournalIsTrimmedByItsIndex) {
+  const auto scans = [this] {
+    while (Scalar("SELECT count(*) FROM pg_stat_activity"
+                  " WHERE application_name LIKE 'penstock %'") != "0") {
+      Sql("SELECT pg_sleep(0.01)");
+    }
+    return Scalar(
+        "SELECT seq_scan FROM pg_stat_user_tables"
+        " WHERE schemaname = 'penstock_state' AND relname = 'journal'");
+  };
+  {
+    const auto store = Make(Options());
+    StartWithC(*store);
+    for (core::Step step = 1; step <= 20; ++step) {
+      ASSERT_OK(CommitTo(*store, JournalOf(step)));
+    }
+  }
+  // Now the server knows that so few rows are read in one go fastest.
+  Sql("ANALYZE penstock_state.journal");
+  const std::string before = scans();
+  {
+    const auto store = Make(Options());
+    const auto led = Lead(executor_, *store);
+    ASSERT_OK(led);
+    StoreTransaction trim;
+    trim.checkpoints.push_back({"c", 10, "{}", "spec of c"});
+    ASSERT_OK(Commit(executor_, *store, led->epoch, std::move(trim)));
+  }
+  EXPECT_EQ(scans(), before);
+  EXPECT_THAT(ReadJournal(), SizeIs(11));
+}
+
 TEST_F(PostgresStoreTest, ManyControllersThatStartAtOnceMakeOneState) {
   std::vector<std::unique_ptr<core::Thread>> threads;
   core::Mutex mu;

@@ -23,6 +23,7 @@ std::ostream& operator<<(std::ostream& out, const Mapping& mapping) {
   return out << mapping.sqlstate;
 }
 
+// Field case B075: in one place, and nothing that may pass is final.
 class SqlStateTest : public testing::TestWithParam<Mapping> {};
 
 TEST_P(SqlStateTest, HasItsReason) {

@@ -1,4 +1,4 @@
-// A COMMIT whose answer is lost, on either side of its effect.
+// A COMMIT whose answer is lost, before or after its effect (field case B072).
 #include "core/base/error.h"
 #include "core/contract/sink_error.h"
 #include "tests/core/sinks/postgres/postgres_fixture.h"
