@@ -254,18 +254,17 @@ absl::Status PostgresPipeline::EndSnapshot() {
 }
 
 template <typename Take>
-absl::Status PostgresPipeline::ForEachStep(absl::string_view columns,
-                                           int rows_max, Take take) {
+absl::Status PostgresPipeline::ForEachStep(const StepPage& page_of, Take take) {
   const std::string sql = InSchema(absl::StrCat(
-      "SELECT ", columns,
+      "SELECT ", page_of.columns,
       " FROM (SELECT *, sum(bytes_long) OVER (ORDER BY connector, step)"
       " - bytes_long AS bytes_before FROM (SELECT *,",
-      kBytesOfStep,
+      page_of.bytes_of_row,
       " AS bytes_long FROM $0.journal WHERE pipeline = $$1"
       " AND ($$2::text IS NULL OR (connector, step) > ($$2, $$3::numeric))"
       " ORDER BY connector, step LIMIT ",
-      rows_max, ") AS rows) AS page WHERE bytes_before < ", kJournalBytesMax,
-      " ORDER BY connector, step"));
+      page_of.rows_max, ") AS rows) AS page WHERE bytes_before < ",
+      kJournalBytesMax, " ORDER BY connector, step"));
   std::optional<std::string> connector;
   uint64_t step = 0;
   while (true) {
@@ -317,13 +316,14 @@ absl::StatusOr<KnownRows> PostgresPipeline::ReadKnown(
     digest += checksum;
     known.connectors[name] = std::move(connector);
   }
-  RETURN_IF_ERROR(ForEachStep("connector, step, checksum", kChecksumRowsMax,
-                              [&](const std::string& connector, core::Step step,
-                                  uint64_t checksum, const RowReader& /*row*/) {
-                                digest += checksum;
-                                known.steps[connector][step] = checksum;
-                                return absl::OkStatus();
-                              }));
+  RETURN_IF_ERROR(ForEachStep(
+      {.columns = "connector, step, checksum", .rows_max = kChecksumRowsMax},
+      [&](const std::string& connector, core::Step step, uint64_t checksum,
+          const RowReader& /*row*/) {
+        digest += checksum;
+        known.steps[connector][step] = checksum;
+        return absl::OkStatus();
+      }));
   if (digest == header.digest) return known;
   return RowsAreMissing();
 }
@@ -336,7 +336,9 @@ PostgresPipeline::ReadConnectors(const KnownRows& known) {
         collector.AddConnector(name, connector, ChecksumOf(name, connector)));
   }
   const absl::Status all = ForEachStep(
-      kStepColumns, kStepRowsMax,
+      {.columns = kStepColumns,
+       .rows_max = kStepRowsMax,
+       .bytes_of_row = kBytesOfStep},
       [&](const std::string& connector, core::Step step, uint64_t checksum,
           RowReader& row) -> absl::Status {
         StepRow read = GetStep(row);

@@ -125,9 +125,18 @@ class PostgresPipeline {
       const KnownRows& known);
 
  private:
-  // Calls `take(result, row)` with each row of the journal, some at a time.
+  // What is asked of the journal at once: so many rows, and no other row beyond
+  // kJournalBytesMax.
+  struct StepPage {
+    absl::string_view columns;
+    int rows_max = 1;
+    // What a row counts for, in SQL.
+    absl::string_view bytes_of_row = " 0";
+  };
+  // Calls `take(connector, step, checksum, row)` with each row of the journal,
+  // page by page.
   template <typename Take>
-  absl::Status ForEachStep(absl::string_view columns, int rows_max, Take take);
+  absl::Status ForEachStep(const StepPage& page_of, Take take);
 
   core::PgConnection& connection_;
   const std::string& name_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <utility>
+#include <variant>
 
 namespace penstock::client {
 namespace {
@@ -195,7 +196,9 @@ void FakeStoreDisk::Count(const StoreTransaction& transaction) {
   ++commits;
   uint64_t bytes = 0;
   for (const StoreTransaction::JournalStep& row : transaction.journal) {
-    bytes += BytesOf(row.result);
+    const auto* const replay =
+        std::get_if<core::Resume::Replay>(&row.result.resume.kind());
+    if (replay != nullptr) bytes += replay->replay.size();
   }
   journal_bytes_max = std::max(journal_bytes_max, bytes);
 }

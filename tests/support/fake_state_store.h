@@ -19,7 +19,7 @@ struct FakeStoreDisk {
   StoredPipeline state{
       .incarnation = "incarnation-1", .epoch = 0, .connectors = {}};
   uint64_t commits = 0;
-  // The most that one of them journaled.
+  // The most that one of them journaled of replays.
   uint64_t journal_bytes_max = 0;
   void Count(const StoreTransaction& transaction);
 };

@@ -40,7 +40,7 @@ TEST_F(PostgresDamageTest, UndamagedStateIsReadBack) {
 }
 
 TEST_F(PostgresDamageTest, AnotherVersionIsSaid) {
-  Sql("UPDATE penstock_state.version SET version = 2");
+  Sql("UPDATE penstock_state.version SET version = 3");
   const auto opened = OpenAndLead();
   EXPECT_THAT(opened, HasReason(Reason::STATE_DAMAGED));
   EXPECT_THAT(std::string(opened.status().message()), HasSubstr("newer"));
@@ -104,7 +104,7 @@ TEST_F(PostgresDamageTest, RowThatSomebodyElseWroteIsNoticed) {
       " SELECT pipeline, connector, 7, checksum, records, bytes, resume_kind,"
       " seek, replay, resume_hash, position_complete, hash_value, hash_count,"
       " watermarks, transaction_started, transaction_committed,"
-      " transaction_label, end_of_input, stopped_because"
+      " transaction_label, end_of_input, stopped_because, skipped_records"
       " FROM penstock_state.journal WHERE step = 1");
   EXPECT_THAT(CommitTo(*store_, JournalOf(7)),
               HasReason(Reason::STATE_DAMAGED));

@@ -108,6 +108,19 @@ TEST_F(PostgresStoreTest, JournalOfManyBytesIsReadInParts) {
     results.push_back(std::move(result));
   }
   EXPECT_THAT(ReadJournal(), testing::ElementsAreArray(results));
+  // A page of less than 16 MiB and one more row, then the rest.
+  core::PostgresProxy proxy(core::PostgresServer::Shared().directory());
+  const auto next = Make(OptionsThrough(proxy));
+  proxy.SetScript(nullptr);
+  auto led = Lead(executor_, *next);
+  ASSERT_OK(led);
+  const uint64_t many = proxy.statements();
+  StoreTransaction trim;
+  trim.checkpoints.push_back({"c", 4, "{}", "spec of c"});
+  ASSERT_OK(Commit(executor_, *next, led->epoch, std::move(trim)));
+  proxy.SetScript(nullptr);
+  ASSERT_OK(Lead(executor_, *next));
+  EXPECT_EQ(many, proxy.statements() + 1);
 }
 
 // Sessions that have ended have told what they did.

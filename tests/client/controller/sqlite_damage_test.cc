@@ -153,7 +153,7 @@ TEST_F(SqliteDamageTest, AnotherProgramsDatabaseIsNotTaken) {
 }
 
 TEST_F(SqliteDamageTest, AnotherSchemaVersionIsSaid) {
-  ASSERT_OK(Run("PRAGMA user_version = 2"));
+  ASSERT_OK(Run("PRAGMA user_version = 3"));
   const auto opened = OpenAndLead();
   EXPECT_THAT(opened, HasReason(Reason::STATE_DAMAGED));
   EXPECT_THAT(std::string(opened.status().message()), HasSubstr("newer"));
