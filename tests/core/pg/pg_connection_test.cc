@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/thread.h"
 #include "core/pg/pg_error.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
@@ -187,6 +188,31 @@ TEST_F(PgConnectionTest, MissingServerIsUnavailable) {
   const auto connection =
       PgConnection::Connect(*conninfo, {}, RealClock(), Soon());
   EXPECT_THAT(connection, HasReason(Reason::UNAVAILABLE));
+}
+
+// The server calls it a success, with a warning.
+TEST_F(PgConnectionTest, CommitWhoseStandbysWereNotWaitedForIsNoSuccess) {
+  Scalar("CREATE TABLE t (a int)");
+  const auto writer = PostgresServer::Connect(conninfo_);
+  Scalar("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  Scalar("SELECT pg_reload_conf()");
+  absl::Status last;
+  {
+    // Until the setting has arrived everywhere.
+    Thread writing("write", [&](const std::stop_token& /*stop*/) {
+      while (last.ok()) {
+        last = writer->Exec("INSERT INTO t VALUES (1)", Soon()).status();
+      }
+    });
+    while (Scalar("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity"
+                  " WHERE wait_event = 'SyncRep'") == "0") {
+      Scalar("SELECT pg_sleep(0.01)");
+    }
+  }
+  EXPECT_THAT(last, HasReason(Reason::UNAVAILABLE));
+  EXPECT_FALSE(writer->is_open());
+  Scalar("ALTER SYSTEM RESET synchronous_standby_names");
+  Scalar("SELECT pg_reload_conf()");
 }
 
 TEST_F(PgConnectionTest, LongApplicationNameIsRefused) {
