@@ -1,6 +1,7 @@
 #include "server/builtin.h"
 
 #include "core/format/json/json_format.h"
+#include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
@@ -16,9 +17,11 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterParser("raw", core::MakeRawParser);
   registry.RegisterParser("ndjson", core::MakeNdjsonParser);
   registry.RegisterParser("json", core::MakeJsonParser);
+  registry.RegisterParser("msgpack", core::MakeMsgpackParser);
   registry.RegisterEncoder("raw", core::MakeRawEncoder);
   registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
   registry.RegisterEncoder("json", core::MakeJsonEncoder);
+  registry.RegisterEncoder("msgpack", core::MakeMsgpackEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("null", core::MakeNullSink);
   registry.RegisterSink("postgres", core::MakePostgresSink);

@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/connector/route_config.h"
 #include "core/format/json/config.h"
+#include "core/format/msgpack/config.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
@@ -123,6 +124,9 @@ ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
     case v1::FormatSpec::kNdjson:
       return KeyedFormat<core::NdjsonConfig>(
           spec.ndjson(), limits, JoinPath(path, "ndjson"), violations);
+    case v1::FormatSpec::kMsgpack:
+      return KeyedFormat<core::MsgpackConfig>(
+          spec.msgpack(), limits, JoinPath(path, "msgpack"), violations);
     case v1::FormatSpec::kJson:
       return KeyedFormat<core::JsonConfig>(spec.json(), limits,
                                            JoinPath(path, "json"), violations);
@@ -197,6 +201,8 @@ ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
     has_key = As<core::NdjsonConfig>(format).key.has_value();
   } else if (format.type() == "json") {
     has_key = As<core::JsonConfig>(format).key.has_value();
+  } else if (format.type() == "msgpack") {
+    has_key = As<core::MsgpackConfig>(format).key.has_value();
   }
   if (has_key) return std::make_shared<core::KeyHashRouteConfig>();
   return std::make_shared<core::PartitionRouteConfig>();
@@ -221,6 +227,10 @@ v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
     v1::JsonFormat& json = *result.mutable_json();
     const auto& key = As<core::JsonConfig>(config).key;
     if (key.has_value()) json.set_key(*key);
+  } else if (config.type() == "msgpack") {
+    v1::MsgpackFormat& msgpack = *result.mutable_msgpack();
+    const auto& key = As<core::MsgpackConfig>(config).key;
+    if (key.has_value()) msgpack.set_key(*key);
   } else {
     UnknownType(config);
   }

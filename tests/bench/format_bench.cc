@@ -6,6 +6,8 @@
 #include "core/format/json/json_format.h"
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
+#include "core/format/msgpack/msgpack_encoder.h"
+#include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
 #include "core/record/block.h"
@@ -47,14 +49,15 @@ std::string DamagedCorpus(size_t good_lines) {
 }
 
 // As a file source cuts it.
-std::vector<Fragment> MakeFragments(absl::string_view text) {
+std::vector<Fragment> MakeFragments(absl::string_view text,
+                                    Splitter& splitter) {
   std::vector<Fragment> fragments;
-  LineSplitter splitter;
   size_t at = 0;
   while (at < text.size()) {
     auto block = std::make_shared<Block>(kBlockBytes);
     const size_t size = std::min(kBlockBytes, text.size() - at);
     std::memcpy(block->data(), text.data() + at, size);
+    splitter.Clear();
     const size_t end = *splitter.Input({block->data(), size});
     fragments.push_back({.block = std::move(block),
                          .begin = 0,
@@ -68,7 +71,8 @@ std::vector<Fragment> MakeFragments(absl::string_view text) {
 }
 
 void Parse(benchmark::State& state, Parser& parser, absl::string_view text) {
-  const std::vector<Fragment> fragments = MakeFragments(text);
+  const std::unique_ptr<Splitter> splitter = parser.MakeSplitter();
+  const std::vector<Fragment> fragments = MakeFragments(text, *splitter);
   uint64_t records = 0;
   for (auto _ : state) {
     for (Fragment fragment : fragments) {
@@ -169,6 +173,56 @@ void BM_JsonSplit(benchmark::State& state) {
 }
 BENCHMARK(BM_JsonSplit)->Unit(benchmark::kMillisecond);
 
+// The rows of the first block, as an encoder gets them.
+ParseResult RowsToEncode() {
+  NdjsonParser parser(size_t{16} << 20, std::nullopt, AllColumns());
+  LineSplitter splitter;
+  return parser.Parse(MakeFragments(Corpus(), splitter).front());
+}
+
+// The same records as maps, as many bytes of them.
+const std::string& MsgpackCorpus() {
+  static const std::string& corpus = *new std::string([] {
+    const ParseResult rows = RowsToEncode();
+    MsgpackEncoder encoder(AllColumns(), FrameKind::kConcatenated);
+    FrameBuffer frame;
+    while (frame.size() < kCorpusBytes) {
+      for (size_t i = 0; i < rows.batch.record_count(); ++i) {
+        CHECK_OK(encoder.Encode(rows.batch.At(i), frame));
+      }
+    }
+    return std::string(frame.view());
+  }());
+  return corpus;
+}
+
+void BM_MsgpackParse(benchmark::State& state, const Schema& schema) {
+  MsgpackParser parser(size_t{16} << 20, std::nullopt, schema);
+  Parse(state, parser, MsgpackCorpus());
+}
+BENCHMARK_CAPTURE(BM_MsgpackParse, bytes, Schema())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_MsgpackParse, rows, AllColumns())
+    ->Unit(benchmark::kMillisecond);
+
+void BM_MsgpackEncode(benchmark::State& state) {
+  const ParseResult rows = RowsToEncode();
+  MsgpackEncoder encoder(AllColumns(), FrameKind::kConcatenated);
+  FrameBuffer frame(4 * kBlockBytes);
+  for (auto _ : state) {
+    frame.Truncate(0);
+    for (size_t i = 0; i < rows.batch.record_count(); ++i) {
+      CHECK_OK(encoder.Encode(rows.batch.At(i), frame));
+    }
+    benchmark::DoNotOptimize(frame.view().data());
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) *
+                          static_cast<int64_t>(rows.records));
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) *
+                          static_cast<int64_t>(frame.size()));
+}
+BENCHMARK(BM_MsgpackEncode)->Unit(benchmark::kMicrosecond);
+
 void BM_NdjsonParse_OneBadLineAfter(benchmark::State& state) {
   NdjsonParser parser(size_t{16} << 20, std::nullopt);
   Parse(state, parser, DamagedCorpus(static_cast<size_t>(state.range(0))));
@@ -182,7 +236,8 @@ BENCHMARK(BM_NdjsonParse_OneBadLineAfter)
 
 void BM_LineEncode(benchmark::State& state) {
   RawParser parser(RawConfig{});
-  const Fragment fragment = MakeFragments(Corpus()).front();
+  LineSplitter splitter;
+  const Fragment fragment = MakeFragments(Corpus(), splitter).front();
   const ParseResult parsed = parser.Parse(fragment);
   LineEncoder encoder;
   FrameBuffer frame(2 * kBlockBytes);

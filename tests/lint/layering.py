@@ -26,6 +26,7 @@ PROTOCOL = VALUES + (
 CONFIGURATIONS = (
     "core/connector/route_config.h",
     "core/format/json/config.h",
+    "core/format/msgpack/config.h",
     "core/format/ndjson/config.h",
     "core/format/raw/config.h",
     "core/sinks/dead_letter_file/config.h",

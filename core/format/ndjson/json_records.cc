@@ -82,7 +82,7 @@ void JsonRecords::Add(JsonTask& task, uint32_t begin, uint32_t end) {
     return task.result.AddError(begin, std::move(error));
   }
   if (rows_ != nullptr) {
-    if (!rows_->ReadScanned(document, task.result.value_arena())) {
+    if (!ReadScannedRow(*rows_, document, task.result.value_arena())) {
       return AddBadRow(task, begin, end);
     }
     task.result.AddRow(rows_->row());

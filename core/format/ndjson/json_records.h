@@ -2,10 +2,11 @@
 #pragma once
 
 #include "core/contract/parser.h"
+#include "core/format/ndjson/json_rows.h"
 #include "core/format/ndjson/json_token.h"
 #include "core/format/ndjson/key_path.h"
-#include "core/format/ndjson/row_reader.h"
 #include "core/format/result_builder.h"
+#include "core/format/rows/row_reader.h"
 #include "core/record/key_hash.h"
 #include "core/record/record_batch.h"
 #include "core/record/schema.h"
@@ -81,8 +82,8 @@ inline void JsonRecords::AddIndexed(JsonTask& task, uint32_t begin,
                                     const uint32_t* place, bool has_escapes,
                                     const KeyToken& key) {
   if (rows_ != nullptr) {
-    if (!rows_->ReadIndexed(task.text.data() + base, begin - base, place,
-                            has_escapes, task.result.value_arena())) {
+    if (!ReadIndexedRow(*rows_, task.text.data() + base, begin - base, place,
+                        has_escapes, task.result.value_arena())) {
       return AddBadRow(task, begin, end);
     }
     task.result.AddRow(rows_->row());

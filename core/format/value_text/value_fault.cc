@@ -71,6 +71,16 @@ FaultText TextOf(ValueFault fault) {
               "declare the column with more; nothing is rounded"};
     case ValueFault::kTooLong:
       return {kOutOfRange, "is longer than declared"};
+    case ValueFault::kNotUtf8:
+      return {
+          kWrongType, "is not UTF-8",
+          "write it as UTF-8, or as bytes and declare the column varbinary"};
+    case ValueFault::kIsBinary:
+      return {kWrongType, "are no value of this type",
+              "declare the column varbinary"};
+    case ValueFault::kIsExtension:
+      return {kWrongType, "is no value of this type",
+              "only timestamps are known, for columns of type timestamptz"};
   }
   CHECK(false) << "no such fault: " << static_cast<int>(fault);
   return {};

@@ -41,6 +41,10 @@ enum class ValueFault : uint8_t {
   kTooManyDigits,
   kTooManyDecimals,
   kTooLong,
+  // Only formats with types of their own have these.
+  kNotUtf8,
+  kIsBinary,
+  kIsExtension,
 };
 
 // The bad record of which `text` is no value of `column`: tag, description,

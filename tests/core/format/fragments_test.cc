@@ -2,10 +2,13 @@
 // are those of the whole text.
 #include "core/format/json/json_format.h"
 #include "core/format/line_encoder.h"
+#include "core/format/msgpack/msgpack_encoder.h"
+#include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
 #include "tests/core/format/parse_text.h"
 #include "tests/core/format/random_lines.h"
+#include "tests/core/format/random_msgpack.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
@@ -64,6 +67,15 @@ std::unique_ptr<Parser> MakeJson(size_t record_bytes_max) {
   return *MakeJsonParser(config);
 }
 
+std::unique_ptr<Parser> MakeMsgpack(size_t record_bytes_max) {
+  MsgpackConfig config;
+  config.record_bytes_max = record_bytes_max;
+  config.key = "a.b";
+  return *MakeMsgpackParser(config,
+                            {{{.name = "a", .type = SqlType::kVariant},
+                              {.name = "b", .type = SqlType::kVarbinary}}});
+}
+
 // Names that random lines have, so that many of them fit and some do not.
 std::unique_ptr<Parser> MakeNdjsonWithColumns(size_t record_bytes_max) {
   NdjsonConfig config;
@@ -77,15 +89,19 @@ std::unique_ptr<Parser> MakeNdjsonWithColumns(size_t record_bytes_max) {
          .children = {{.name = "element", .type = SqlType::kDouble}}}}});
 }
 
+// Records that are cut show less text in their errors.
+constexpr size_t kNoneIsTooLong = size_t{1} << 20;
+
 class FragmentsTest : public testing::TestWithParam<FormatCase> {};
 
 TEST_P(FragmentsTest, EverySplitPointGivesTheSame) {
   Random random = TestRandom();
   for (int round = 0; round < 20; ++round) {
     const std::string text = GetParam().random_text(random, 12);
-    const ParsedText whole = ParseWhole(*GetParam().make(1000), text);
+    const ParsedText whole = ParseWhole(*GetParam().make(kNoneIsTooLong), text);
     for (size_t split = 0; split <= text.size(); ++split) {
-      ASSERT_EQ(ParseSplit(*GetParam().make(1000), text, split), whole)
+      ASSERT_EQ(ParseSplit(*GetParam().make(kNoneIsTooLong), text, split),
+                whole)
           << "split at " << split << " of:\n"
           << text;
     }
@@ -96,9 +112,10 @@ TEST_P(FragmentsTest, EveryReadSizeGivesTheSame) {
   Random random = TestRandom();
   for (int round = 0; round < 20; ++round) {
     const std::string text = GetParam().random_text(random, 12);
-    const ParsedText whole = ParseWhole(*GetParam().make(1000), text);
+    const ParsedText whole = ParseWhole(*GetParam().make(kNoneIsTooLong), text);
     for (size_t bytes = 1; bytes <= text.size(); ++bytes) {
-      ASSERT_EQ(ParseInReads(*GetParam().make(1000), text, bytes), whole)
+      ASSERT_EQ(ParseInReads(*GetParam().make(kNoneIsTooLong), text, bytes),
+                whole)
           << "reads of " << bytes << " of:\n"
           << text;
     }
@@ -110,9 +127,10 @@ TEST_P(FragmentsTest, AnotherParserGoesOnAtEveryBoundary) {
   Random random = TestRandom();
   for (int round = 0; round < 20; ++round) {
     const std::string text = GetParam().random_text(random, 12);
-    const ParsedText whole = ParseWhole(*GetParam().make(1000), text);
+    const ParsedText whole = ParseWhole(*GetParam().make(kNoneIsTooLong), text);
     for (size_t split = 0; split <= text.size(); ++split) {
-      ASSERT_EQ(ParseResumed(*GetParam().make(1000), text, split), whole)
+      ASSERT_EQ(ParseResumed(*GetParam().make(kNoneIsTooLong), text, split),
+                whole)
           << "resumed within " << split << " of:\n"
           << text;
     }
@@ -147,18 +165,19 @@ TEST_P(FragmentsTest, WhatFillsAResultIsGoneOnWithInTheNext) {
       2 * Parser::kResultBytesMax + (size_t{1} << 20);
   Random random = TestRandom();
   const std::string text = GetParam().random_text(random, GetParam().many);
-  const std::vector<uint64_t> bytes = ResultBytes(*GetParam().make(1000), text);
+  const std::vector<uint64_t> bytes =
+      ResultBytes(*GetParam().make(kNoneIsTooLong), text);
   EXPECT_GT(bytes.size(), 1u);
   EXPECT_THAT(bytes, testing::Each(testing::Lt(kResultBytesMax)));
-  EXPECT_EQ(ParseWhole(*GetParam().make(1000), text),
-            ParseInReads(*GetParam().make(1000), text, kSmall));
+  EXPECT_EQ(ParseWhole(*GetParam().make(kNoneIsTooLong), text),
+            ParseInReads(*GetParam().make(kNoneIsTooLong), text, kSmall));
 }
 
 // The field cases of INV-6: 2 bytes are the smallest record there is.
 TEST_P(FragmentsTest, TheSmallestBadRecordsFillResultsToo) {
   std::string text;
   while (text.size() < size_t{256} << 10) text += "x\n";
-  std::unique_ptr<Parser> parser = GetParam().make(1000);
+  std::unique_ptr<Parser> parser = GetParam().make(kNoneIsTooLong);
   const std::vector<uint64_t> bytes = ResultBytes(*parser, text);
   EXPECT_THAT(bytes, testing::Each(testing::Lt(2 * Parser::kResultBytesMax)));
   EXPECT_GT(bytes.size(), 1u);
@@ -186,12 +205,14 @@ TEST_P(FragmentsTest, WhatWasEncodedIsParsedToTheSame) {
   for (int round = 0; round < 100; ++round) {
     const std::string text =
         absl::StrReplaceAll(GetParam().random_text(random, 12), {{"\r", ""}});
-    const ParsedText parsed = ParseWhole(*GetParam().make(1000), text);
+    const ParsedText parsed =
+        ParseWhole(*GetParam().make(kNoneIsTooLong), text);
     FrameBuffer frame;
     for (const OwnedRecord& record : parsed.records) {
       ASSERT_OK(encoder->Encode(Record{.value = *record.value}, frame));
     }
-    const ParsedText again = ParseWhole(*GetParam().make(1000), frame.view());
+    const ParsedText again =
+        ParseWhole(*GetParam().make(kNoneIsTooLong), frame.view());
     EXPECT_EQ(again.values(), parsed.values());
     EXPECT_EQ(again.keys(), parsed.keys());
     EXPECT_EQ(again.hash, parsed.hash);
@@ -206,7 +227,12 @@ INSTANTIATE_TEST_SUITE_P(
         FormatCase{"NdjsonWithColumns", MakeNdjsonWithColumns, RandomNdjson},
         FormatCase{"NdjsonWithKey", MakeNdjsonWithKey, RandomNdjson},
         FormatCase{"Json", MakeJson, RandomJsonStream, 25'000,
-                   [] { return std::make_unique<JsonEncoder>(); }}),
+                   [] { return std::make_unique<JsonEncoder>(); }},
+        FormatCase{"Msgpack", MakeMsgpack, RandomMsgpackStream, 25'000,
+                   [] {
+                     return std::make_unique<MsgpackEncoder>(
+                         Schema(), FrameKind::kConcatenated);
+                   }}),
     [](const testing::TestParamInfo<FormatCase>& test) {
       return test.param.name;
     });

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/format/json/config.h"
+#include "core/format/msgpack/config.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
@@ -293,6 +294,17 @@ TEST(SpecTest, JsonIsTypedAndComesBack) {
   given.mutable_format()->mutable_json()->clear_key();
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec keyless, SpecFromProto(given));
   EXPECT_EQ(keyless.route->type(), "partition");
+}
+
+TEST(SpecTest, MsgpackIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_msgpack()->set_key("user.id");
+  given.mutable_limits()->set_record_bytes_max(1000);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(As<core::MsgpackConfig>(spec.format).key, "user.id");
+  EXPECT_EQ(As<core::MsgpackConfig>(spec.format).record_bytes_max, 1000u);
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(SpecToProto(spec).format().msgpack().key(), "user.id");
 }
 
 TEST(SpecTest, PostgresSinkIsTypedAndComesBack) {

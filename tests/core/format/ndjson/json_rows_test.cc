@@ -1,4 +1,4 @@
-#include "core/format/ndjson/row_reader.h"
+#include "core/format/ndjson/json_rows.h"
 
 #include "core/format/ndjson/structural_walker.h"
 #include "tests/core/format/random_lines.h"
@@ -30,7 +30,8 @@ std::string Outcome(RowReader& reader, bool good) {
 // What both ways of reading make of a line; they must agree.
 std::string Read(RowReader& reader, const std::string& line) {
   ValueArena arena;
-  const std::string scanned = Outcome(reader, reader.ReadScanned(line, arena));
+  const std::string scanned =
+      Outcome(reader, ReadScannedRow(reader, line, arena));
   // The line is not the first of its text, nor the last.
   const std::string text = "[0]\n" + line + "\n[1]\n";
   StructuralWalker walker;
@@ -40,8 +41,8 @@ std::string Read(RowReader& reader, const std::string& line) {
   }
   walker.SkipTo(4);
   const bool has_escapes = line.find('\\') != std::string::npos;
-  EXPECT_EQ(Outcome(reader, reader.ReadIndexed(text.data(), 4, walker.place(),
-                                               has_escapes, arena)),
+  EXPECT_EQ(Outcome(reader, ReadIndexedRow(reader, text.data(), 4,
+                                           walker.place(), has_escapes, arena)),
             scanned)
       << line;
   return scanned;

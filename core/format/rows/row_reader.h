@@ -1,9 +1,10 @@
-// A line that is known to be good to a row of typed values.
+// A record that is known to be good to a row of typed values.
 // See core/format/README.md.
 #pragma once
 
 #include "core/contract/parse_error.h"
-#include "core/format/ndjson/field_finder.h"
+#include "core/format/rows/field_finder.h"
+#include "core/format/rows/row_token.h"
 #include "core/format/value_text/value_fault.h"
 #include "core/record/schema.h"
 #include "core/record/value.h"
@@ -35,6 +36,9 @@ namespace penstock::core {
 //   map, struct                  an object; of a map each value must be good
 //   variant                      anything, byte for byte
 //
+// These are values of JSON (core/format/ndjson/json_rows.h); MessagePack has
+// more (core/format/msgpack/msgpack_rows.h).
+//
 // Owner:    a parser. Threads: thread-compatible. Not moved: it points into
 //           itself.
 // Lifetime: values are views of the text or were made in the arena.
@@ -49,14 +53,11 @@ class RowReader {
 
   const Schema& schema() const { return schema_; }
 
-  // Reads the row of the line that begins at text[begin] and of which `next` is
-  // the first index, or of `line`. `has_escapes`: whether a backslash is in it.
+  // Reads the row of a record, of which these are the tokens.
   // Returns: whether it is good. Otherwise TakeError says why not.
-  // Requires: the line is one good JSON value.
-  [[nodiscard]] bool ReadIndexed(const char* text, uint32_t begin,
-                                 const uint32_t* next, bool has_escapes,
-                                 ValueArena& arena);
-  [[nodiscard]] bool ReadScanned(absl::string_view line, ValueArena& arena);
+  // Defined in row_reader_inl.h, for who has tokens.
+  template <RowTokens Tokens>
+  [[nodiscard]] bool Read(Tokens tokens, ValueArena& arena);
 
   // The row read last, until the next is read. Requires: it was good.
   std::span<const Value> row() const { return row_; }
@@ -82,20 +83,20 @@ class RowReader {
     Problem problem;
   };
 
-  template <typename Tokens>
-  bool ReadRow(Tokens tokens, ValueArena& arena);
   // Each reads what its name says and passes it; false: problem_ says why not,
   // and it is passed all the same.
-  template <typename Tokens>
+  template <RowTokens Tokens>
   bool ReadValue(Node& node, Tokens& tokens, Value& value);
-  template <typename Tokens>
+  template <RowTokens Tokens>
   bool ReadSingle(const Column& column, Tokens& tokens, Value& value);
-  template <typename Tokens>
+  template <RowTokens Tokens>
+  bool ReadVariant(const Column& column, Tokens& tokens, Value& value);
+  template <RowTokens Tokens>
   bool ReadArray(Node& node, Tokens& tokens, Value& value);
-  template <typename Tokens>
+  template <RowTokens Tokens>
   bool ReadMap(Node& node, Tokens& tokens, Value& value);
   // An object's members to `fields`, which are null before.
-  template <typename Tokens>
+  template <RowTokens Tokens>
   bool ReadFields(Node& node, Tokens& tokens, std::span<Value> fields);
 
   bool CheckFields(Node& node, std::span<const Value> fields, uint32_t at,
@@ -104,8 +105,6 @@ class RowReader {
   void DropOldPairs(size_t base);
   // What is on the stack from `base` on, moved to the arena.
   std::span<const Value> TakeStack(size_t base);
-  // The text of a string or name: as it stands, or unescaped.
-  absl::string_view TextOf(absl::string_view content);
   // Always false.
   bool Fail(const Column& column, ValueFault fault, absl::string_view text,
             uint32_t at);
@@ -123,7 +122,6 @@ class RowReader {
   Problem problem_;
   // Of the Read under way.
   ValueArena* arena_ = nullptr;
-  bool has_escapes_ = false;
 };
 
 }  // namespace penstock::core

@@ -1,4 +1,4 @@
-#include "core/format/ndjson/field_finder.h"
+#include "core/format/rows/field_finder.h"
 
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>

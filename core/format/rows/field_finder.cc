@@ -1,4 +1,4 @@
-#include "core/format/ndjson/field_finder.h"
+#include "core/format/rows/field_finder.h"
 
 namespace penstock::core {
 

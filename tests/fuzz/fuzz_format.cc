@@ -1,0 +1,105 @@
+#include "tests/fuzz/fuzz_format.h"
+
+#include "core/base/check.h"
+#include "core/format/json/json_format.h"
+#include "core/format/msgpack/msgpack_format.h"
+#include "core/format/ndjson/ndjson_format.h"
+#include "core/format/raw/raw_format.h"
+#include "tests/core/format/parse_text.h"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+using MakeParser = std::function<std::unique_ptr<Parser>(size_t)>;
+
+constexpr size_t kNoneIsTooLong = size_t{1} << 20;
+
+// Columns of every way to read a value.
+Schema Columns() {
+  return {{{.name = "a", .type = SqlType::kVariant},
+           {.name = "b", .type = SqlType::kDecimal, .precision = 9, .scale = 2},
+           {.name = "c",
+            .type = SqlType::kArray,
+            .children = {{.name = "element", .type = SqlType::kDouble}}},
+           {.name = "d",
+            .type = SqlType::kMap,
+            .children = {{.name = "key", .type = SqlType::kInteger},
+                         {.name = "value", .type = SqlType::kTimestamptz}}},
+           {.name = "e",
+            .type = SqlType::kStruct,
+            .children = {{.name = "a", .type = SqlType::kVarbinary},
+                         {.name = "b", .type = SqlType::kUuid}}}}};
+}
+
+template <typename Config>
+Config WithKey(size_t record_bytes_max) {
+  Config config;
+  config.record_bytes_max = record_bytes_max;
+  config.key = "a.b";
+  return config;
+}
+
+const std::vector<std::pair<std::string, MakeParser>>& Formats() {
+  static const auto& formats =
+      *new std::vector<std::pair<std::string, MakeParser>>{
+          {"raw",
+           [](size_t record_bytes_max) {
+             RawConfig config;
+             config.record_bytes_max = record_bytes_max;
+             return *MakeRawParser(config);
+           }},
+          {"ndjson",
+           [](size_t record_bytes_max) {
+             return *MakeNdjsonParser(WithKey<NdjsonConfig>(record_bytes_max),
+                                      Columns());
+           }},
+          {"json",
+           [](size_t record_bytes_max) {
+             return *MakeJsonParser(WithKey<JsonConfig>(record_bytes_max),
+                                    Columns());
+           }},
+          {"msgpack", [](size_t record_bytes_max) {
+             return *MakeMsgpackParser(WithKey<MsgpackConfig>(record_bytes_max),
+                                       Columns());
+           }}};
+  return formats;
+}
+
+// Without the text of bad records, of which one that was cut has less.
+ParsedText Shown(ParsedText parsed) {
+  for (ParseError& error : parsed.errors) error.invalid_text.clear();
+  return parsed;
+}
+
+}  // namespace
+
+std::vector<std::string> FuzzedFormats() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : Formats()) names.push_back(name);
+  return names;
+}
+
+void FuzzFormat(absl::string_view format, absl::string_view data) {
+  const MakeParser* make = nullptr;
+  for (const auto& [name, of] : Formats()) {
+    if (name == format) make = &of;
+  }
+  CHECK(make != nullptr) << format;
+  if (data.empty()) return;
+  const size_t choice = static_cast<unsigned char>(data.front());
+  const absl::string_view text = data.substr(1);
+  const ParsedText whole = ParseWhole(*(*make)(kNoneIsTooLong), text);
+  CHECK_EQ(whole.records.size() + whole.errors.size(), whole.record_count);
+  CHECK(ParseInReads(*(*make)(kNoneIsTooLong), text, 1 + choice % 64) == whole);
+  const size_t split = text.size() * choice / 255;
+  CHECK(ParseResumed(*(*make)(kNoneIsTooLong), text, split) == whole);
+  const size_t few = 1 + choice % 16;
+  CHECK(Shown(ParseInReads(*(*make)(few), text, 1 + choice % 7)) ==
+        Shown(ParseWhole(*(*make)(few), text)));
+}
+
+}  // namespace penstock::core
