@@ -91,11 +91,22 @@ size_t ElementFactor(const PgColumn& column) {
   }
 }
 
+// Of the text form: times are the longest, a tab or a comma behind each.
+constexpr size_t kTextValue = 32;
+
+// Of a value as JSON: members are named, also those that did not come.
+size_t JsonBytes(const Column& declared) {
+  size_t bytes = kTextValue;
+  for (const Column& child : declared.children) {
+    bytes += child.name.size() + JsonBytes(child);
+  }
+  return bytes;
+}
+
 size_t RecordBytes(const RowPlan& plan) {
-  // Of the text form: times are the longest, a tab behind each.
-  constexpr size_t kTextValue = 32;
   size_t bytes = 8;
   for (const PlannedColumn& planned : plan.columns) {
+    if (planned.as_json) bytes += JsonBytes(planned.declared);
     bytes += plan.is_binary ? FixedBytes(planned.column) : kTextValue;
   }
   return bytes;

@@ -217,7 +217,8 @@ absl::StatusOr<bool> PostgresEndpoint::Write(bool is_probe) {
     if (plan.is_binary) {
       RETURN_IF_ERROR(session_->PutCopyData(kBinaryTrailer, Deadline()));
     }
-    RETURN_IF_ERROR(session_->EndCopy(Deadline()));
+    const absl::StatusOr<uint64_t> copied = session_->EndCopy(Deadline());
+    if (!copied.ok()) return copied.status();
     for (const std::string& sql : plan.merge_sql) {
       RETURN_IF_ERROR(session_->Exec(sql, Deadline()));
     }

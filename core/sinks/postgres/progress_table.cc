@@ -166,14 +166,13 @@ absl::Status ProgressTable::Check(PgConnection& connection,
   if (rows.ok()) return CheckRows(*rows);
   const std::optional<std::string> sqlstate = SqlStateOf(rows.status());
   if (sqlstate == "42703") {
-    return MakeError(Reason::INVALID_CONFIG,
-                     absl::StrCat("postgres sink: ", name_.ToString(),
-                                  " is not a progress table of this version, "
-                                  "which is made by ",
-                                  CreateSql(),
-                                  "; name another one, or see Upgrades in the "
-                                  "sink's documentation"),
-                     {{"field", "sink.postgres.progress_table"}});
+    return MakeError(
+        Reason::INVALID_CONFIG,
+        absl::StrCat("postgres sink: ", name_.ToString(),
+                     " is not a progress table of this version, "
+                     "which is made by ",
+                     CreateSql(), "; alter it, or name another one"),
+        {{"field", "sink.postgres.progress_table"}});
   }
   if (sqlstate != "42P01" && sqlstate != "3F000") return rows.status();
   if (!open_.first_open) return Lost();

@@ -55,6 +55,19 @@ TEST(PostgresEncoderTest, EstimateCoversWhatComes) {
             EncodedBytes(escaped, {Value::String(tabs), Value::String("::1")}));
 }
 
+TEST(PostgresEncoderTest, EstimateCoversMembersThatDidNotCome) {
+  auto plan = PlanOf({{.name = "c", .layout = PgLayout::kJsonb}});
+  plan->columns[0].as_json = true;
+  plan->columns[0].declared = {.name = "c", .type = SqlType::kStruct};
+  for (const char* const name : {"a_long_name", "another_one"}) {
+    plan->columns[0].declared.children.push_back({.name = name});
+  }
+  PostgresEncoder encoder(plan);
+  const std::vector<Value> absent(2);
+  EXPECT_GE(encoder.EstimateBytes(1, 2),
+            EncodedBytes(encoder, {Value::Struct(absent)}));
+}
+
 // What is reserved and not used makes steps, and so transactions, small.
 TEST(PostgresEncoderTest, EstimateOfRowsWithTextArraysIsNotManyTimesTheirSize) {
   const PostgresEncoder encoder(
