@@ -76,6 +76,8 @@ struct ConnectorStatus {
   uint64_t parse_errors = 0;
   uint64_t already_held_steps = 0;
   uint64_t inflight_bytes = 0;
+  // At which a chunk is sealed; 0: the sink is not open.
+  uint64_t chunk_bytes = 0;
   // How often bytes in flight rose to their high mark.
   uint64_t inflight_pauses = 0;
   // And how long it took until they had fallen to their low mark: meanwhile no

@@ -133,20 +133,17 @@ absl::Status SinkParts::Close() {
 
 namespace {
 
-// `bytes_max`: what limits and endpoints let a chunk have.
 ChunkConfig MakeChunkConfig(const Outlet::Options& options,
-                            const SinkParts& parts, size_t bytes_max) {
+                            const SinkParts& parts) {
   ChunkConfig config{.encode_policy = options.encode_policy,
                      .level = options.level,
                      .age_max = options.limits.chunk_age,
                      .row_positions = parts.target->TellsRowsApart(),
                      .keep_refused = !parts.dead_letters.empty()};
   if (options.level != FtModel::kExactlyOnce) {
-    // Batches are made of whole chunks.
-    bytes_max = std::min(bytes_max, options.delivery.batch_bytes_max);
     config.rows_max = options.delivery.batch_rows_max;
   }
-  config.target_bytes = std::max<size_t>(1, bytes_max);
+  config.target_bytes = parts.chunk_bytes;
   return config;
 }
 
@@ -180,6 +177,10 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
   const std::string run_id = RandomId(generator);
   const auto breaker = std::make_shared<Breaker>(options.delivery.breaker);
   size_t chunk_bytes = options.limits.chunk_bytes;
+  // Batches are made of whole chunks.
+  if (options.level != FtModel::kExactlyOnce) {
+    chunk_bytes = std::min(chunk_bytes, options.delivery.batch_bytes_max);
+  }
   const bool tells_rows_apart = parts_->target->TellsRowsApart();
   for (ShardIndex shard = 0; shard < shards; ++shard) {
     ShardQueue& queue = parts_->queues->at(shard);
@@ -213,9 +214,9 @@ Outlet::Outlet(Options options, std::shared_ptr<SinkParts> parts,
     workers_->push_back(ShardWorker::Create(std::move(worker), std::move(sink),
                                             queue, io, *parts_->events));
   }
-  handoff_ =
-      MakeHandoff(std::move(encoder), options.route, *parts_->queues, budget_,
-                  MakeChunkConfig(options, *parts_, chunk_bytes), clock);
+  parts_->chunk_bytes = std::max<size_t>(1, chunk_bytes);
+  handoff_ = MakeHandoff(std::move(encoder), options.route, *parts_->queues,
+                         budget_, MakeChunkConfig(options, *parts_), clock);
   for (const auto& worker : *workers_) worker->Start();
 }
 

@@ -107,6 +107,9 @@ struct SinkParts {
   std::unique_ptr<OutputTarget> target;
   // Per shard its writers, connected.
   std::vector<std::vector<std::unique_ptr<OutputEndpoint>>> endpoints;
+  // At which a chunk is sealed: the limit, or less if the endpoints or, below
+  // exactly-once, the batches take no more. Constant once there are queues.
+  uint64_t chunk_bytes = 0;
   std::unique_ptr<RefusedRows> refused_rows;
   // Per shard; empty: rows that are left out are not kept.
   std::vector<std::unique_ptr<DeadLetterOutput>> dead_letters;

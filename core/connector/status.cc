@@ -61,6 +61,9 @@ ConnectorStatus Driver::Status() const {
       status.oldest_step_age = state_.clock.SteadyNow() - oldest->since;
     }
   }
+  if (published.sink != nullptr) {
+    status.chunk_bytes = published.sink->chunk_bytes;
+  }
   const size_t shards =
       published.workers == nullptr ? 0 : published.workers->size();
   for (ShardIndex shard = 0; shard < shards; ++shard) {

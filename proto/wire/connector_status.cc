@@ -158,6 +158,7 @@ void TotalsFromProto(const v1::Connector& from, core::ConnectorStatus& to) {
   to.records_refused = totals.records_refused();
   to.dead_letters = totals.dead_letters();
   to.inflight_bytes = from.usage().in_flight_bytes();
+  to.chunk_bytes = from.usage().chunk_bytes();
   to.retained_bytes = from.usage().retained_bytes();
 }
 
@@ -231,6 +232,7 @@ v1::Connector ConnectorToProto(const core::ConnectorStatus& status) {
   *to.mutable_steps() = CountsToProto(status);
   *to.mutable_buffered() = ToProto(status.queued);
   to.mutable_usage()->set_in_flight_bytes(status.inflight_bytes);
+  to.mutable_usage()->set_chunk_bytes(status.chunk_bytes);
   to.mutable_usage()->set_retained_bytes(status.retained_bytes);
   *to.mutable_totals() = TotalsToProto(status);
   for (size_t i = 0; i < status.shards.size(); ++i) {

@@ -71,6 +71,21 @@ TEST_F(DeliveryTest, ABatchIsWrittenAtTheBytesThatWereAskedFor) {
   }
 }
 
+TEST_F(DeliveryTest, AChunkIsNoLongerThanABatchAndTheStatusSaysSo) {
+  harness_.request.spec.limits.chunk_bytes = 1024;
+  delivery().batch_bytes_max = 8;
+  Write(10);
+  EXPECT_EQ(harness_.Status().chunk_bytes, 8u);
+}
+
+TEST_F(DeliveryTest, InExactlyOnceChunksAreAsLongAsTheirLimitSays) {
+  harness_.request.spec.level = FtModel::kExactlyOnce;
+  harness_.request.spec.limits.chunk_bytes = 1024;
+  delivery().batch_bytes_max = 8;
+  Write(10);
+  EXPECT_EQ(harness_.Status().chunk_bytes, 1024u);
+}
+
 TEST_F(DeliveryTest, ABatchLingersAsLongAsWasAsked) {
   delivery().batch_linger = absl::Milliseconds(30);
   Write(10);

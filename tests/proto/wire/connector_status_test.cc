@@ -62,6 +62,7 @@ core::ConnectorStatus FullStatus() {
   status.parse_errors = 8;
   status.already_held_steps = 9;
   status.inflight_bytes = 10;
+  status.chunk_bytes = 110;
   status.retained_bytes = 11;
   status.shards = {{.progress = 106,
                     .queued_chunks = 1,
@@ -133,6 +134,7 @@ TEST(ConnectorStatusTest, TotalsComeBack) {
   EXPECT_EQ(back.parse_errors, 8u);
   EXPECT_EQ(back.already_held_steps, 9u);
   EXPECT_EQ(back.inflight_bytes, 10u);
+  EXPECT_EQ(back.chunk_bytes, 110u);
   EXPECT_EQ(back.retained_bytes, 11u);
 }
 
