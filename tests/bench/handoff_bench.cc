@@ -186,21 +186,24 @@ class Lane {
   void Receive() {
     for (ShardIndex shard = 0; shard < shared_.queues.size(); ++shard) {
       uint64_t rows = 0;
-      while (std::optional<ShardItem> item =
-                 shared_.queues.at(shard).TryReceive()) {
-        if (const auto* const chunk = std::get_if<EncodedChunk>(&*item)) {
+      // As a shard worker does.
+      std::vector<ShardItem> items = shared_.queues.at(shard).ReceiveAll();
+      for (const ShardItem& item : items) {
+        if (const auto* const chunk = std::get_if<EncodedChunk>(&item)) {
           rows += chunk->rows;
         }
-        received_.push_back(*std::move(item));
       }
+      received_.push_back(std::move(items));
       shared_.rows_of_shard[shard].fetch_add(rows, std::memory_order_relaxed);
     }
   }
-  static void Deliver(std::vector<ShardItem>& items) {
-    for (ShardItem& item : items) {
-      std::visit([](auto& any) { std::move(any.acks).Deliver(); }, item);
+  static void Deliver(std::vector<std::vector<ShardItem>>& received) {
+    for (std::vector<ShardItem>& items : received) {
+      for (ShardItem& item : items) {
+        std::visit([](auto& any) { std::move(any.acks).Deliver(); }, item);
+      }
     }
-    items.clear();
+    received.clear();
   }
 
   Shared& shared_;
@@ -209,8 +212,9 @@ class Lane {
       std::make_shared<AckTracker>(0, RealClock(), nullptr);
   const std::unique_ptr<Handoff> handoff_;
   Step steps_ = 0;
-  std::vector<ShardItem> committing_;
-  std::vector<ShardItem> received_;
+  // Of each shard, as they were received.
+  std::vector<std::vector<ShardItem>> committing_;
+  std::vector<std::vector<ShardItem>> received_;
 };
 
 void Report(benchmark::State& state, uint64_t rows, uint64_t bytes) {
