@@ -24,7 +24,8 @@ class Splitter {
   // plus data[..n] is one or more complete records, and the state starts over
   // at data[n]. nullopt: no boundary in `data` is certain.
   // Shape: n is the *last* certain boundary; 0 only where something was seen
-  // earlier.
+  // earlier. Given one byte at a time it names the first one behind which a
+  // record comes, too: no byte ends two records.
   virtual std::optional<size_t> Input(absl::string_view data) = 0;
   virtual void Clear() = 0;
   // The stream ended once behind a record, or seemed to; now it is entered

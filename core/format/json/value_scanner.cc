@@ -45,7 +45,9 @@ std::optional<size_t> ValueScanner::Next(absl::string_view text, size_t at) {
         ended = PassString();
         break;
       case State::kToken:
-        while (at_ < text_.size() && !EndsToken(text_[at_])) ++at_;
+        while (!is_single_ && at_ < text_.size() && !EndsToken(text_[at_])) {
+          ++at_;
+        }
         ended = at_ < text_.size();
         break;
     }
@@ -100,7 +102,8 @@ bool ValueScanner::BeginValue() {
     return false;
   }
   state_ = State::kToken;
-  return c == '}' || c == ':';
+  is_single_ = c == '}' || c == ':';
+  return false;
 }
 
 bool ValueScanner::StepNested() {

@@ -98,6 +98,9 @@ class ValueScanner {
   bool in_string_ = false;
   bool is_escaped_ = false;
   bool in_token_ = false;
+  // The token is a byte that begins none: it ends before the next byte, too, so
+  // that no byte ends two values.
+  bool is_single_ = false;
   // Only blanks since the last line end.
   bool is_line_start_ = false;
   // Open brackets; of those beyond kJsonDepthMax the kind is not known.

@@ -60,6 +60,15 @@ TEST(ValueScannerTest, ABracketOnALineOfItsOwnBelongsToTheValue) {
   EXPECT_EQ(scanner.Next(text, 0), text.size());
 }
 
+// Who reads over a record byte by byte finds its end, not that of the next.
+TEST(ValueScannerTest, NoByteEndsTwoValues) {
+  ValueScanner scanner;
+  ASSERT_EQ(scanner.Next("12", 0), std::nullopt);
+  EXPECT_EQ(scanner.Next(":", 0), 0u);
+  ASSERT_EQ(scanner.Next(":", 0), std::nullopt);
+  EXPECT_EQ(scanner.Next("}", 0), 0u);
+}
+
 TEST(ValueScannerTest, NestingHasNoBound) {
   const std::string text = "{\"a\":" + std::string(1'000'000, '[') +
                            std::string(1'000'000, ']') + "}";
