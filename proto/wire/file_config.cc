@@ -40,6 +40,48 @@ v1::FileCompression ToProto(core::FileCompression value) {
   LOG(FATAL) << "no such FileCompression: " << static_cast<int>(value);
 }
 
+std::optional<core::FileOrder> FromProto(v1::FileOrder value) {
+  switch (value) {
+    case v1::FILE_ORDER_NAME:
+      return core::FileOrder::kName;
+    case v1::FILE_ORDER_MODIFIED:
+      return core::FileOrder::kModified;
+    default:
+      return std::nullopt;
+  }
+}
+
+v1::FileOrder ToProto(core::FileOrder value) {
+  switch (value) {
+    case core::FileOrder::kName:
+      return v1::FILE_ORDER_NAME;
+    case core::FileOrder::kModified:
+      return v1::FILE_ORDER_MODIFIED;
+  }
+  LOG(FATAL) << "no such FileOrder: " << static_cast<int>(value);
+}
+
+std::optional<core::FileStart> FromProto(v1::FileStart value) {
+  switch (value) {
+    case v1::FILE_START_BEGINNING:
+      return core::FileStart::kBeginning;
+    case v1::FILE_START_END:
+      return core::FileStart::kEnd;
+    default:
+      return std::nullopt;
+  }
+}
+
+v1::FileStart ToProto(core::FileStart value) {
+  switch (value) {
+    case core::FileStart::kBeginning:
+      return v1::FILE_START_BEGINNING;
+    case core::FileStart::kEnd:
+      return v1::FILE_START_END;
+  }
+  LOG(FATAL) << "no such FileStart: " << static_cast<int>(value);
+}
+
 // Reads an enum into `to`, if it is given. `names`: what it may be.
 template <typename Proto, typename Core>
 void ReadEnum(absl::string_view name, std::optional<Proto> given,
@@ -62,6 +104,17 @@ std::shared_ptr<core::FileSourceConfig> FileFromProto(
   config->path = message.path();
   ReadEnum("compression", PENSTOCK_GIVEN(message, compression),
            "AUTO, NONE, GZIP or ZSTD", fields, config->compression);
+  config->follow = message.follow();
+  ReadEnum("order", PENSTOCK_GIVEN(message, order), "NAME or MODIFIED", fields,
+           config->order);
+  ReadEnum("start", PENSTOCK_GIVEN(message, start), "BEGINNING or END", fields,
+           config->start);
+  if (config->start == core::FileStart::kEnd && !config->follow) {
+    fields.Add("start",
+               "is END, so that nothing would be read; set follow: true, or "
+               "leave it out",
+               kContradiction);
+  }
   return config;
 }
 
@@ -71,6 +124,13 @@ v1::FileSource FileToProto(const core::FileSourceConfig& config) {
   message.set_path(config.path);
   if (config.compression != by_default.compression) {
     message.set_compression(ToProto(config.compression));
+  }
+  if (config.follow) message.set_follow(true);
+  if (config.order != by_default.order) {
+    message.set_order(ToProto(config.order));
+  }
+  if (config.start != by_default.start) {
+    message.set_start(ToProto(config.start));
   }
   return message;
 }

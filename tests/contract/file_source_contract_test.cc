@@ -23,18 +23,22 @@ namespace penstock::core {
 namespace {
 
 enum class Format { kRaw, kNdjson };
+// How the file is named and read.
+enum class Mode { kSingle, kPattern, kFollowed };
 
 // One file with a record a line. What the bytes are and what becomes of them is
 // the same for both file systems; how they get there is theirs.
 class FileSourceDriver : public SourceDriver {
  public:
-  explicit FileSourceDriver(Format format) : format_(format) {}
+  explicit FileSourceDriver(Format format, Mode mode = Mode::kSingle)
+      : format_(format), mode_(mode) {}
 
   SourceCapabilities capabilities() const override {
     return {.level = FtModel::kExactlyOnce,
-            .ends = true,
+            .ends = mode_ != Mode::kFollowed,
             .has_bad_records = true,
-            .can_break = true,
+            // What is followed is waited for.
+            .can_break = mode_ != Mode::kFollowed,
             .can_tamper = true};
   }
 
@@ -76,6 +80,8 @@ class FileSourceDriver : public SourceDriver {
   Made Make(const MakeOptions& options) override {
     FileSourceConfig config;
     config.path = path();
+    if (mode_ == Mode::kPattern) config.path += "*";
+    config.follow = mode_ == Mode::kFollowed;
     config.block_bytes = options.read_bytes;
     Made made;
     made.endpoint = std::make_unique<FileSource>(config, environment());
@@ -103,13 +109,15 @@ class FileSourceDriver : public SourceDriver {
   static constexpr size_t kRawBytesMax = 100;
 
   const Format format_;
+  const Mode mode_;
   std::string text_;
   size_t written_ = 0;
 };
 
 class FakeFileDriver final : public FileSourceDriver {
  public:
-  explicit FakeFileDriver(Format format) : FileSourceDriver(format) {
+  explicit FakeFileDriver(Format format, Mode mode = Mode::kSingle)
+      : FileSourceDriver(format, mode) {
     files_.Put(kPath, "");
   }
 
@@ -183,10 +191,18 @@ std::unique_ptr<SourceDriver> MakeNdjsonDriver() {
   return std::make_unique<Driver>(Format::kNdjson);
 }
 
+template <Mode mode>
+std::unique_ptr<SourceDriver> MakeSearchingDriver() {
+  return std::make_unique<FakeFileDriver>(Format::kRaw, mode);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     File, SourceContractTest,
     testing::Values(
         SourceDriverFactory{"FakeRaw", MakeRawDriver<FakeFileDriver>},
+        SourceDriverFactory{"FakePattern", MakeSearchingDriver<Mode::kPattern>},
+        SourceDriverFactory{"FakeFollowed",
+                            MakeSearchingDriver<Mode::kFollowed>},
         SourceDriverFactory{"FakeNdjson", MakeNdjsonDriver<FakeFileDriver>},
         SourceDriverFactory{"PosixRaw", MakeRawDriver<PosixFileDriver>},
         SourceDriverFactory{"PosixNdjson", MakeNdjsonDriver<PosixFileDriver>}),

@@ -13,9 +13,21 @@ namespace penstock::core {
 // How files are compressed. kAuto: as the first bytes of each say.
 enum class FileCompression { kAuto, kNone, kGzip, kZstd };
 
+// In which order files are taken that are found together.
+enum class FileOrder { kName, kModified };
+
+// Where files are begun that are there when the source is opened first.
+enum class FileStart { kBeginning, kEnd };
+
 struct FileSourceConfig final : ComponentConfig {
-  // The file to read, from its beginning to its end.
+  // The file to read, or a pattern (PathPattern) of files.
   std::string path;
+  // False: what is there is the input, and it ends. True: it never ends; what
+  // is added is read, and files that appear.
+  bool follow = false;
+  FileOrder order = FileOrder::kName;
+  // kEnd only with `follow`.
+  FileStart start = FileStart::kBeginning;
   FileCompression compression = FileCompression::kAuto;
   // Bytes read at a time; a longer record gets a larger block of its own. From
   // 1 to FileSourceConfig::kBlockBytesMax.

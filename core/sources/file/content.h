@@ -29,8 +29,11 @@ class Content {
   // once; elsewhere it may take decoding from the file's beginning.
   virtual absl::StatusOr<size_t> ReadAt(uint64_t offset,
                                         std::span<char> out) = 0;
-  // The same at offset 0, without losing the place where ReadAt is.
-  virtual absl::StatusOr<size_t> ReadBeginning(std::span<char> out) = 0;
+  // The same, without losing the place where ReadAt is. For places near the
+  // beginning.
+  virtual absl::StatusOr<size_t> Peek(uint64_t offset, std::span<char> out) = 0;
+  // How many NUL bytes it begins with. Keeps none of them.
+  virtual absl::StatusOr<uint64_t> CountNuls() = 0;
   // The content's size, if it is at most `limit`; otherwise any number from
   // `limit` on.
   virtual absl::StatusOr<uint64_t> SizeUpTo(uint64_t limit) = 0;
@@ -47,9 +50,10 @@ class PlainContent final : public Content {
   absl::StatusOr<size_t> ReadAt(uint64_t offset, std::span<char> out) override {
     return file_.ReadAt(offset, out);
   }
-  absl::StatusOr<size_t> ReadBeginning(std::span<char> out) override {
-    return file_.ReadAt(0, out);
+  absl::StatusOr<size_t> Peek(uint64_t offset, std::span<char> out) override {
+    return file_.ReadAt(offset, out);
   }
+  absl::StatusOr<uint64_t> CountNuls() override;
   absl::StatusOr<uint64_t> SizeUpTo(uint64_t /*limit*/) override {
     return file_.Size();
   }

@@ -100,9 +100,22 @@ absl::StatusOr<size_t> DecodedContent::Decode(std::span<char> out) {
   return size;
 }
 
-absl::StatusOr<size_t> DecodedContent::ReadBeginning(std::span<char> out) {
+absl::StatusOr<size_t> DecodedContent::Peek(uint64_t offset,
+                                            std::span<char> out) {
   DecodedContent anew(file_, compression_);
-  return anew.Decode(out);
+  return anew.ReadAt(offset, out);
+}
+
+absl::StatusOr<uint64_t> DecodedContent::CountNuls() {
+  DecodedContent anew(file_, compression_);
+  std::vector<char> some(kInputBytes);
+  for (uint64_t nuls = 0;;) {
+    ASSIGN_OR_RETURN(const size_t got, anew.Decode(some));
+    const absl::string_view text(some.data(), got);
+    const size_t end = std::min(text.find_first_not_of('\0'), got);
+    nuls += end;
+    if (end < got || got == 0) return nuls;
+  }
 }
 
 absl::StatusOr<uint64_t> DecodedContent::SizeUpTo(uint64_t limit) {

@@ -32,7 +32,8 @@ class DecodedContent final : public Content {
   DecodedContent(File& file, Compression compression);
 
   absl::StatusOr<size_t> ReadAt(uint64_t offset, std::span<char> out) override;
-  absl::StatusOr<size_t> ReadBeginning(std::span<char> out) override;
+  absl::StatusOr<size_t> Peek(uint64_t offset, std::span<char> out) override;
+  absl::StatusOr<uint64_t> CountNuls() override;
   absl::StatusOr<uint64_t> SizeUpTo(uint64_t limit) override;
   std::optional<Defect> DefectAtEnd() const override;
 

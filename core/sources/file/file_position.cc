@@ -21,17 +21,6 @@ namespace {
 // Offsets of records are signed.
 constexpr uint64_t kOffsetMax = std::numeric_limits<int64_t>::max();
 
-absl::Status CheckMembers(const ResumeValue& object,
-                          const std::set<std::string>& known) {
-  ASSIGN_OR_RETURN(const auto members, object.Members());
-  for (const auto& [name, value] : members) {
-    if (!known.contains(name)) {
-      return value.Invalid("is unknown to this version");
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<uint64_t> ReadOffset(const ResumeValue& value) {
   ASSIGN_OR_RETURN(const uint64_t offset, value.Uint64());
   if (offset > kOffsetMax) return value.Invalid("is above 2^63-1");
@@ -40,7 +29,10 @@ absl::StatusOr<uint64_t> ReadOffset(const ResumeValue& value) {
 
 absl::StatusOr<FileFingerprint> ParseFingerprint(const ResumeValue& value) {
   FileFingerprint fingerprint;
-  RETURN_IF_ERROR(CheckMembers(value, {"bytes", "xxh3"}));
+  RETURN_IF_ERROR(CheckMembers(value, {"nuls", "bytes", "xxh3"}));
+  if (value["nuls"].HasValue()) {
+    ASSIGN_OR_RETURN(fingerprint.nuls, ReadOffset(value["nuls"]));
+  }
   ASSIGN_OR_RETURN(fingerprint.bytes, value["bytes"].Uint64());
   if (fingerprint.bytes > FileFingerprint::kBytesMax) {
     return value["bytes"].Invalid(
@@ -65,42 +57,87 @@ absl::Status Expired(const FilePosition& position, absl::string_view problem) {
 
 }  // namespace
 
+absl::Status CheckMembers(const ResumeValue& object,
+                          const std::set<std::string>& known) {
+  ASSIGN_OR_RETURN(const auto members, object.Members());
+  for (const auto& [name, value] : members) {
+    if (!known.contains(name)) {
+      return value.Invalid("is unknown to this version");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<FileFingerprint> ReadFingerprint(Content& content,
                                                 uint64_t bytes) {
   std::array<char, FileFingerprint::kBytesMax> beginning;
-  const uint64_t wanted = std::min(bytes, FileFingerprint::kBytesMax);
-  ASSIGN_OR_RETURN(const size_t got,
-                   content.ReadBeginning(std::span<char>(beginning).first(
-                       static_cast<size_t>(wanted))));
-  return FileFingerprint{.bytes = got,
-                         .hash = Checksum64({beginning.data(), got})};
+  const std::span<char> out = std::span<char>(beginning).first(
+      static_cast<size_t>(std::min(bytes, FileFingerprint::kBytesMax)));
+  FileFingerprint fingerprint;
+  ASSIGN_OR_RETURN(size_t got, content.Peek(0, out));
+  if (got > 0 && beginning[0] == '\0') {
+    ASSIGN_OR_RETURN(fingerprint.nuls, content.CountNuls());
+    ASSIGN_OR_RETURN(got, content.Peek(fingerprint.nuls, out));
+  }
+  fingerprint.bytes = got;
+  fingerprint.hash = Checksum64({beginning.data(), got});
+  return fingerprint;
+}
+
+absl::StatusOr<bool> HasBeginning(Content& content,
+                                  const FileFingerprint& fingerprint) {
+  std::array<char, FileFingerprint::kBytesMax + 1> beginning;
+  // With the last NUL byte, if there is one.
+  const size_t nul = fingerprint.nuls > 0 ? 1 : 0;
+  const std::span<char> out = std::span<char>(beginning).first(
+      static_cast<size_t>(fingerprint.bytes) + nul);
+  ASSIGN_OR_RETURN(const size_t got, content.Peek(fingerprint.nuls - nul, out));
+  if (got < out.size() || (nul > 0 && beginning[0] != '\0')) return false;
+  return Checksum64({beginning.data() + nul, got - nul}) == fingerprint.hash;
 }
 
 std::string FilePosition::ToJson() const {
-  std::string json = "{\"path\":";
-  AppendJsonString(path, json);
-  absl::StrAppend(
-      &json, ",\"fingerprint\":{\"bytes\":", fingerprint.bytes, ",\"xxh3\":\"",
-      Hex64(fingerprint.hash), "\"},\"length\":", length, ",\"start\":", start,
-      ",\"end\":", end, ",\"records\":", records, ",\"lines\":", lines, "}");
+  std::string json = "{";
+  AppendMembers(json);
+  json += '}';
   return json;
+}
+
+void FilePosition::AppendMembers(std::string& json) const {
+  json += "\"path\":";
+  AppendJsonString(path, json);
+  json += ",\"fingerprint\":{";
+  if (fingerprint.nuls > 0) {
+    absl::StrAppend(&json, "\"nuls\":", fingerprint.nuls, ",");
+  }
+  absl::StrAppend(&json, "\"bytes\":", fingerprint.bytes, ",\"xxh3\":\"",
+                  Hex64(fingerprint.hash), "\"},\"length\":", length,
+                  ",\"start\":", start, ",\"end\":", end,
+                  ",\"records\":", records, ",\"lines\":", lines);
 }
 
 absl::StatusOr<FilePosition> FilePosition::Parse(absl::string_view json) {
   ASSIGN_OR_RETURN(const ResumeInfo info, ParseResumeInfo(json));
-  const ResumeValue root = info.root();
-  RETURN_IF_ERROR(CheckMembers(root, {"path", "fingerprint", "length", "start",
-                                      "end", "records", "lines"}));
+  return FromValue(info.root(), {});
+}
+
+absl::StatusOr<FilePosition> FilePosition::FromValue(
+    const ResumeValue& value, const std::set<std::string>& others) {
+  std::set<std::string> known = {"path", "fingerprint", "length", "start",
+                                 "end",  "records",     "lines"};
+  known.insert(others.begin(), others.end());
+  RETURN_IF_ERROR(CheckMembers(value, known));
   FilePosition position;
-  ASSIGN_OR_RETURN(position.path, root["path"].String());
-  ASSIGN_OR_RETURN(position.fingerprint, ParseFingerprint(root["fingerprint"]));
-  ASSIGN_OR_RETURN(position.length, ReadOffset(root["length"]));
-  ASSIGN_OR_RETURN(position.start, ReadOffset(root["start"]));
-  ASSIGN_OR_RETURN(position.end, ReadOffset(root["end"]));
-  ASSIGN_OR_RETURN(position.records, ReadOffset(root["records"]));
-  ASSIGN_OR_RETURN(position.lines, ReadOffset(root["lines"]));
+  ASSIGN_OR_RETURN(position.path, value["path"].String());
+  ASSIGN_OR_RETURN(position.fingerprint,
+                   ParseFingerprint(value["fingerprint"]));
+  ASSIGN_OR_RETURN(position.length, ReadOffset(value["length"]));
+  ASSIGN_OR_RETURN(position.start, ReadOffset(value["start"]));
+  ASSIGN_OR_RETURN(position.end, ReadOffset(value["end"]));
+  ASSIGN_OR_RETURN(position.records, ReadOffset(value["records"]));
+  ASSIGN_OR_RETURN(position.lines, ReadOffset(value["lines"]));
   if (position.end < position.start) {
-    return root["end"].Invalid("is below start");
+    return value["end"].Invalid("is below start");
   }
   return position;
 }
@@ -114,17 +151,17 @@ absl::Status CheckPosition(Content& content, const FilePosition& position) {
                      " bytes and has ", size,
                      " now: it was cut off or replaced"));
   }
+  ASSIGN_OR_RETURN(const bool is_same,
+                   HasBeginning(content, position.fingerprint));
+  if (is_same) return absl::OkStatus();
   ASSIGN_OR_RETURN(const FileFingerprint found,
                    ReadFingerprint(content, position.fingerprint.bytes));
-  if (found != position.fingerprint) {
-    return Expired(position,
-                   absl::StrCat("its first ", position.fingerprint.bytes,
-                                " bytes had the fingerprint ",
-                                Hex64(position.fingerprint.hash), " and have ",
-                                Hex64(found.hash), " now (", found.bytes,
-                                " bytes): it was rewritten or replaced"));
-  }
-  return absl::OkStatus();
+  return Expired(position,
+                 absl::StrCat("its first ", position.fingerprint.bytes,
+                              " bytes had the fingerprint ",
+                              Hex64(position.fingerprint.hash), " and have ",
+                              Hex64(found.hash), " now (", found.bytes,
+                              " bytes): it was rewritten or replaced"));
 }
 
 }  // namespace penstock::core

@@ -1,6 +1,7 @@
 // Where a source stands in a file, and which file that is.
 #pragma once
 
+#include "core/contract/parse_resume_info.h"
 #include "core/sources/file/content.h"
 
 #include <absl/status/status.h>
@@ -8,6 +9,7 @@
 #include <absl/strings/string_view.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 namespace penstock::core {
@@ -17,6 +19,9 @@ namespace penstock::core {
 struct FileFingerprint {
   static constexpr uint64_t kBytesMax = 4096;
 
+  // NUL bytes that the content begins with, and that are not looked at: they
+  // would be the same for all files that were cut off while being written.
+  uint64_t nuls = 0;
   // How many bytes were looked at: kBytesMax, or all there were, or had been
   // read by then.
   uint64_t bytes = 0;
@@ -27,17 +32,27 @@ struct FileFingerprint {
                          const FileFingerprint&) = default;
 };
 
-// Over the first `bytes` bytes; over fewer if there are fewer.
+// Over the first `bytes` bytes behind leading NULs; over fewer if there are
+// fewer.
 // Errors: those of the file.
 absl::StatusOr<FileFingerprint> ReadFingerprint(Content& content,
                                                 uint64_t bytes);
 
-// The seek JSON of the source, version 1:
+// Whether `content` begins as `fingerprint` says. Errors: those of the file.
+absl::StatusOr<bool> HasBeginning(Content& content,
+                                  const FileFingerprint& fingerprint);
+
+// The seek JSON of a source of one file, version 1 (SourcePosition has the
+// others):
 //   {"path":"/a.log","fingerprint":{"bytes":4096,"xxh3":"00...0f"},
 //    "length":9,"start":0,"end":5,"records":2,"lines":2}
-// without white space, in this order. All are exact 64-bit integers.
+// without white space, in this order; in the fingerprint `"nuls":N,` comes
+// first unless it is 0. All are exact 64-bit integers.
 struct FilePosition {
-  // As configured. For people: the fingerprint decides which file it is.
+  // Of the file, among those of its source; also the partition of its records.
+  // Not in version 1, where it is 0.
+  uint32_t id = 0;
+  // Where it was last. The fingerprint decides which file it is.
   std::string path;
   FileFingerprint fingerprint;
   // Bytes of the file when it was opened; 0 if it is compressed.
@@ -50,13 +65,23 @@ struct FilePosition {
   uint64_t lines = 0;
 
   std::string ToJson() const;
+  // All but the braces and the id.
+  void AppendMembers(std::string& json) const;
   // Errors: MALFORMED_FRAME, naming the member that is missing, wrong or
   // unknown: a position with more in it means something that this version does
   // not know.
   static absl::StatusOr<FilePosition> Parse(absl::string_view json);
+  // `others`: members that may be there besides, and are the caller's.
+  static absl::StatusOr<FilePosition> FromValue(
+      const ResumeValue& value, const std::set<std::string>& others);
 
   friend bool operator==(const FilePosition&, const FilePosition&) = default;
 };
+
+// Refuses what is not `known` among the members of `object`.
+// Errors: MALFORMED_FRAME.
+absl::Status CheckMembers(const ResumeValue& object,
+                          const std::set<std::string>& known);
 
 // Whether `content` is the one that `position` was taken in, and still has all
 // up to its end; it may have grown. Errors: POSITION_EXPIRED, saying what was

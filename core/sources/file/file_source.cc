@@ -3,15 +3,21 @@
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/sources/file/file_position.h"
-#include "core/sources/file/file_reader.h"
-#include "core/sources/file/open_file.h"
+#include "core/sources/file/path_pattern.h"
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+#include <limits>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace penstock::core {
 namespace {
+
+// A line that is longer is begun in its middle.
+constexpr size_t kTailBytesMax = size_t{1} << 20;
 
 absl::Status GoneSince(const FilePosition& resume, const absl::Status& status) {
   return MakeError(
@@ -24,20 +30,53 @@ absl::Status GoneSince(const FilePosition& resume, const absl::Status& status) {
       {{"path", resume.path}, {"position", absl::StrCat(resume.end)}});
 }
 
+// Behind the last whole line that `content`, which has `size` bytes, has now.
+absl::StatusOr<uint64_t> EndOfLines(Content& content, uint64_t size) {
+  std::vector<char> tail(
+      static_cast<size_t>(std::min<uint64_t>(size, kTailBytesMax)));
+  const uint64_t begin = size - tail.size();
+  ASSIGN_OR_RETURN(const size_t got, content.ReadAt(begin, tail));
+  const size_t line_end = absl::string_view(tail.data(), got).rfind('\n');
+  if (line_end == absl::string_view::npos) return begin == 0 ? 0 : size;
+  return begin + line_end + 1;
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedInput> FileSource::Open(
     InputConsumer& consumer, std::unique_ptr<Parser> parser,
     const Schema& /*schema*/, std::optional<std::string> resume_info) {
-  RETURN_IF_ERROR(environment_.paths.Check(environment_.files, config_.path));
-  std::optional<FilePosition> resume;
+  std::optional<SourcePosition> resume;
   if (resume_info.has_value()) {
-    ASSIGN_OR_RETURN(resume, FilePosition::Parse(*resume_info));
+    ASSIGN_OR_RETURN(resume, SourcePosition::Parse(*resume_info));
+  }
+  FileReader::Options options{.config = config_};
+  if (config_.follow || PathPattern::IsPattern(config_.path)) {
+    ASSIGN_OR_RETURN(options.position, FindStart(std::move(resume)));
+  } else {
+    RETURN_IF_ERROR(OpenSingle(std::move(resume), options));
+  }
+  OpenedInput opened;
+  opened.position = options.single.has_value()
+                        ? options.position.files[0].ToJson()
+                        : options.position.ToJson();
+  opened.reader = std::make_unique<FileReader>(
+      environment_, consumer, std::move(parser), std::move(options));
+  return opened;
+}
+
+absl::Status FileSource::OpenSingle(std::optional<SourcePosition> resume,
+                                    FileReader::Options& options) {
+  RETURN_IF_ERROR(environment_.paths.Check(environment_.files, config_.path));
+  if (resume.has_value() && resume->files.size() != 1) {
+    return MakeError(Reason::MALFORMED_FRAME,
+                     absl::StrCat("open source file ", config_.path,
+                                  ": the position is one of many files"));
   }
   absl::StatusOr<OpenFile> file =
       OpenFile::Open(environment_, config_.path, config_.compression);
   if (resume.has_value() && HasReason(file.status(), Reason::NOT_FOUND)) {
-    return GoneSince(*resume, file.status());
+    return GoneSince(resume->files[0], file.status());
   }
   if (!file.ok()) return file.status();
   FilePosition position;
@@ -49,18 +88,64 @@ absl::StatusOr<OpenedInput> FileSource::Open(
       position.fingerprint,
       ReadFingerprint(file->content(), FileFingerprint::kBytesMax));
   if (resume.has_value()) {
-    RETURN_IF_ERROR(CheckPosition(file->content(), *resume));
-    position.start = position.end = resume->end;
-    position.records = resume->records;
-    position.lines = resume->lines;
+    const FilePosition& known = resume->files[0];
+    RETURN_IF_ERROR(CheckPosition(file->content(), known));
+    position.start = position.end = known.end;
+    position.records = known.records;
+    position.lines = known.lines;
   }
-  OpenedInput opened;
-  opened.position = position.ToJson();
-  opened.reader = std::make_unique<FileReader>(
-      environment_, consumer, *std::move(file), std::move(parser),
-      FileReader::Options{.position = std::move(position),
-                          .block_bytes = config_.block_bytes});
-  return opened;
+  options.position = {.files = {std::move(position)}, .next_id = 1};
+  options.single = *std::move(file);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SourcePosition> FileSource::FindStart(
+    std::optional<SourcePosition> resume) {
+  const PathPattern pattern(config_.path);
+  RETURN_IF_ERROR(environment_.paths.Check(
+      environment_.files,
+      PathPattern::IsPattern(config_.path) ? pattern.root() : config_.path));
+  if (resume.has_value()) return *std::move(resume);
+  SourcePosition start;
+  if (config_.follow && config_.start == FileStart::kBeginning) return start;
+  FileFinder finder(environment_, pattern, config_.order);
+  const std::vector<FoundFile> found = finder.FindAll();
+  RETURN_IF_ERROR(finder.problem());
+  if (!config_.follow) {
+    if (!found.empty()) return start;
+    return MakeError(
+        Reason::NOT_FOUND,
+        absl::StrCat("open source file: no file matches ", config_.path,
+                     "; bring one, or set follow: true to wait"),
+        {{"path", config_.path}});
+  }
+  std::set<std::pair<uint64_t, uint64_t>> seen;
+  for (const FoundFile& file : found) {
+    const bool is_new = seen.emplace(file.stat.device, file.stat.inode).second;
+    if (file.stat.size == 0 || !is_new) continue;
+    ASSIGN_OR_RETURN(FilePosition end, EndOf(file));
+    if (end.fingerprint.bytes == 0) continue;
+    end.id = start.next_id++;
+    start.files.push_back(std::move(end));
+  }
+  return start;
+}
+
+absl::StatusOr<FilePosition> FileSource::EndOf(const FoundFile& found) {
+  RETURN_IF_ERROR(environment_.paths.Check(environment_.files, found.path));
+  ASSIGN_OR_RETURN(
+      const OpenFile opened,
+      OpenFile::Open(environment_, found.path, config_.compression));
+  Content& content = opened.content();
+  FilePosition end{.path = found.path};
+  ASSIGN_OR_RETURN(end.fingerprint,
+                   ReadFingerprint(content, FileFingerprint::kBytesMax));
+  ASSIGN_OR_RETURN(const uint64_t size,
+                   content.SizeUpTo(std::numeric_limits<int64_t>::max()));
+  end.length = opened.is_compressed() ? 0 : size;
+  ASSIGN_OR_RETURN(end.end, EndOfLines(content, size));
+  end.start = end.end;
+  return end;
 }
 
 absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSource(
@@ -76,6 +161,12 @@ absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSource(
     return MakeError(Reason::INVALID_CONFIG,
                      "source file: path is empty; name a file",
                      {{"field", "path"}});
+  }
+  if (file.start == FileStart::kEnd && !file.follow) {
+    return MakeError(Reason::INVALID_CONFIG,
+                     "source file: start is end, so that nothing would be "
+                     "read; set follow: true, or leave it out",
+                     {{"field", "start"}});
   }
   if (file.block_bytes == 0 ||
       file.block_bytes > FileSourceConfig::kBlockBytesMax) {

@@ -1,9 +1,13 @@
-// The source "file": one plain file, by path, from its beginning to its end.
+// The source "file": one file, or all that match a pattern; to their ends, or
+// followed.
 #pragma once
 
 #include "core/contract/component.h"
 #include "core/contract/endpoint.h"
 #include "core/sources/file/config.h"
+#include "core/sources/file/file_finder.h"
+#include "core/sources/file/file_reader.h"
+#include "core/sources/file/source_position.h"
 
 #include <absl/status/statusor.h>
 
@@ -14,7 +18,8 @@
 namespace penstock::core {
 
 // Level exactly-once: a position names the content, and Replay reads it again.
-// Partition 0; a record's offset is that of its first byte.
+// A file's number is the partition of its records; a record's offset is that of
+// its first byte in the content.
 //
 // Threads: thread-compatible. Outlived by the environment.
 class FileSource final : public TransportInputEndpoint {
@@ -36,6 +41,15 @@ class FileSource final : public TransportInputEndpoint {
       const Schema& schema, std::optional<std::string> resume_info) override;
 
  private:
+  // One plain path that is not followed.
+  absl::Status OpenSingle(std::optional<SourcePosition> resume,
+                          FileReader::Options& options);
+  // Where a source of many files starts.
+  absl::StatusOr<SourcePosition> FindStart(
+      std::optional<SourcePosition> resume);
+  // A file, behind all that it has now.
+  absl::StatusOr<FilePosition> EndOf(const FoundFile& found);
+
   const FileSourceConfig config_;
   const Environment environment_;
 };

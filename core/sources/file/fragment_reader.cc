@@ -16,23 +16,23 @@
 namespace penstock::core {
 namespace {
 
-// Blocks kept for reuse: a step gives back up to this many at once.
-constexpr size_t kIdleBlocksMax = 16;
+// The least that is read at a time, where that much is wanted.
+constexpr uint64_t kBlockBytesMin = 4096;
 
 }  // namespace
 
 FragmentReader::FragmentReader(Content& content, const Parser& parser,
-                               size_t block_bytes)
+                               Blocks& blocks)
     : content_(content),
-      block_bytes_(block_bytes),
+      blocks_(blocks),
       cut_bytes_(parser.RecordBytesMax() + Parser::kFramingBytesMax),
       splitter_(parser.MakeSplitter()) {
-  CHECK_GT(block_bytes, size_t{0});
+  CHECK_GT(blocks.block_bytes(), size_t{0});
 }
 
-void FragmentReader::Seek(uint64_t offset) {
+void FragmentReader::Seek(uint64_t offset, bool is_behind_record) {
   position_ = offset;
-  is_seam_unchecked_ = offset > 0;
+  is_seam_unchecked_ = offset > 0 && is_behind_record;
   is_torn_ = false;
   cut_.reset();
   rest_.reset();
@@ -48,7 +48,7 @@ void FragmentReader::GiveBack(Piece& piece, uint32_t bytes) {
 }
 
 absl::StatusOr<FragmentReader::Piece> FragmentReader::Next(
-    std::optional<uint64_t> limit) {
+    std::optional<uint64_t> limit, Tail tail) {
   if (rest_.has_value()) {
     position_ += rest_->fragment->size;
     return *std::exchange(rest_, std::nullopt);
@@ -56,9 +56,9 @@ absl::StatusOr<FragmentReader::Piece> FragmentReader::Next(
   if (is_seam_unchecked_ && position_ != limit) {
     RETURN_IF_ERROR(PassSeam(limit));
   }
-  if (cut_.has_value()) return NextWhileSkipping(limit);
+  if (cut_.has_value()) return NextWhileSkipping(limit, tail);
   splitter_->Clear();
-  Filled filled{.block = GetBlock(block_bytes_)};
+  Filled filled{.block = GetBlock(position_, limit)};
   for (size_t seen = 0;; Grow(filled)) {
     RETURN_IF_ERROR(Fill(position_, limit, filled));
     const std::optional<size_t> boundary = splitter_->Input(
@@ -69,7 +69,9 @@ absl::StatusOr<FragmentReader::Piece> FragmentReader::Next(
       return Piece{.fragment = TakeFragment(filled, size), .at_end = at_end};
     }
     if (filled.at_end) {
-      if (filled.size == 0) return Piece{.fragment = {}, .at_end = true};
+      if (filled.size == 0 || tail == Tail::kHold) {
+        return Piece{.fragment = {}, .at_end = true};
+      }
       Fragment fragment = TakeFragment(filled, filled.size);
       fragment.is_last = true;
       return Piece{.fragment = std::move(fragment), .at_end = true};
@@ -87,8 +89,8 @@ absl::StatusOr<FragmentReader::Piece> FragmentReader::Next(
 }
 
 absl::StatusOr<FragmentReader::Piece> FragmentReader::NextWhileSkipping(
-    std::optional<uint64_t> limit) {
-  Filled filled{.block = GetBlock(block_bytes_)};
+    std::optional<uint64_t> limit, Tail tail) {
+  Filled filled{.block = GetBlock(skipped_to_, limit)};
   RETURN_IF_ERROR(Fill(skipped_to_, limit, filled));
   // The *first* boundary ends the record, so byte by byte.
   for (size_t i = 0; i < filled.size; ++i) {
@@ -103,6 +105,7 @@ absl::StatusOr<FragmentReader::Piece> FragmentReader::NextWhileSkipping(
   }
   skipped_to_ += filled.size;
   if (!filled.at_end) return Piece{};
+  if (tail == Tail::kHold) return Piece{.fragment = {}, .at_end = true};
   position_ = skipped_to_;
   return Piece{.fragment = std::exchange(cut_, std::nullopt), .at_end = true};
 }
@@ -148,17 +151,22 @@ absl::Status FragmentReader::Fill(uint64_t begin, std::optional<uint64_t> limit,
 void FragmentReader::Grow(Filled& filled) {
   const size_t larger = std::max(
       filled.size + 1, std::min(filled.block->capacity() * 2, cut_bytes_));
-  BlockRef block = GetBlock(larger);
+  BlockRef block = blocks_.Get(larger);
   std::memcpy(block->data(), filled.block->data(), filled.size);
   filled.block = std::move(block);
 }
 
-BlockRef FragmentReader::GetBlock(size_t bytes) {
-  if (pool_ == nullptr) {
-    pool_ = std::make_unique<BlockPool>(BlockPool::Options{
-        .block_bytes = block_bytes_, .idle_max = kIdleBlocksMax});
+BlockRef FragmentReader::GetBlock(uint64_t begin,
+                                  std::optional<uint64_t> limit) {
+  uint64_t bytes = blocks_.block_bytes();
+  const std::optional<uint64_t> end =
+      limit.has_value() ? limit : expected_size_;
+  if (end.has_value()) {
+    // One more, to see the end.
+    const uint64_t left = *end > begin ? *end - begin + 1 : 1;
+    bytes = std::min(bytes, std::max(left, kBlockBytesMin));
   }
-  return pool_->Get(bytes);
+  return blocks_.Get(static_cast<size_t>(bytes));
 }
 
 Fragment FragmentReader::TakeFragment(const Filled& filled, size_t size) {

@@ -3,6 +3,7 @@
 
 #include "core/contract/parser.h"
 #include "core/record/block.h"
+#include "core/sources/file/blocks.h"
 #include "core/sources/file/content.h"
 
 #include <absl/status/status.h>
@@ -14,6 +15,14 @@
 #include <optional>
 
 namespace penstock::core {
+
+// What to do with a last record that lacks its line end.
+enum class Tail {
+  // Give it out: the input ends.
+  kGive,
+  // Leave it: the rest of it may come.
+  kHold
+};
 
 // Reads a block at a time, from wherever it was put. What lies behind the last
 // boundary of a block is read again with the next one. A record longer than a
@@ -34,13 +43,18 @@ class FragmentReader {
     bool at_end = false;
   };
 
-  // Both outlive this. `block_bytes` > 0.
-  FragmentReader(Content& content, const Parser& parser, size_t block_bytes);
+  // Content and blocks outlive this.
+  FragmentReader(Content& content, const Parser& parser, Blocks& blocks);
 
   // Goes to `offset`, a boundary or the end of a file as it was once. If the
   // last record before it lacked its line end then, and the file has it now,
   // that line end is passed over: it is no empty record.
-  void Seek(uint64_t offset);
+  // `is_behind_record`: false where there is no record before it.
+  void Seek(uint64_t offset, bool is_behind_record = true);
+
+  // The content is thought to end at `size`: no block need be larger than what
+  // that leaves to read.
+  void Expect(uint64_t size) { expected_size_ = size; }
 
   // Behind all that was given out, and before anything that was not.
   uint64_t position() const { return position_; }
@@ -52,7 +66,8 @@ class FragmentReader {
   // no more are wanted; nullopt: all there are. One block is read, or as many
   // as a long record needs. Errors: POSITION_EXPIRED if the file ends before
   // `limit`; those of the file.
-  absl::StatusOr<Piece> Next(std::optional<uint64_t> limit);
+  absl::StatusOr<Piece> Next(std::optional<uint64_t> limit,
+                             Tail tail = Tail::kGive);
 
   // Only the first `bytes` of `piece`, which is what Next gave last, were used:
   // the rest is what it gives next, unless Seek comes first.
@@ -60,11 +75,8 @@ class FragmentReader {
   // Ensures:  position() is behind what was used, and that is not the end.
   void GiveBack(Piece& piece, uint32_t bytes);
 
-  // Frees the blocks kept for reuse. What was given back is read again.
-  void ReleaseMemory() {
-    pool_.reset();
-    rest_.reset();
-  }
+  // Frees what was given back; it is read again.
+  void ReleaseMemory() { rest_.reset(); }
 
  private:
   // A block and what was read into it.
@@ -77,21 +89,23 @@ class FragmentReader {
 
   absl::Status PassSeam(std::optional<uint64_t> limit);
   // Reads over the rest of a record that was cut.
-  absl::StatusOr<Piece> NextWhileSkipping(std::optional<uint64_t> limit);
+  absl::StatusOr<Piece> NextWhileSkipping(std::optional<uint64_t> limit,
+                                          Tail tail);
   // Adds bytes until the block, whose first byte is that at `begin`, is full.
   absl::Status Fill(uint64_t begin, std::optional<uint64_t> limit,
                     Filled& filled);
   // Replaces the block by a larger one with the same bytes.
   void Grow(Filled& filled);
-  BlockRef GetBlock(size_t bytes);
+  // A block for what is to be read at `begin`.
+  BlockRef GetBlock(uint64_t begin, std::optional<uint64_t> limit);
   Fragment TakeFragment(const Filled& filled, size_t size);
 
   Content& content_;
-  const size_t block_bytes_;
+  Blocks& blocks_;
   // Bytes without a boundary that are too many for a record.
   const size_t cut_bytes_;
   const std::unique_ptr<Splitter> splitter_;
-  std::unique_ptr<BlockPool> pool_;
+  std::optional<uint64_t> expected_size_;
   uint64_t position_ = 0;
   bool is_seam_unchecked_ = false;
   bool is_torn_ = false;

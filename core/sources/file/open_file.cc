@@ -25,8 +25,8 @@ absl::Status CheckType(const FileStat& stat, absl::string_view path) {
       {{"field", "path"}, {"path", std::string(path)}});
 }
 
-absl::StatusOr<Compression> CompressionOf(File& file,
-                                          FileCompression configured) {
+absl::StatusOr<std::optional<Compression>> CompressionOf(
+    File& file, FileCompression configured) {
   switch (configured) {
     case FileCompression::kNone:
       return Compression::kNone;
@@ -39,8 +39,7 @@ absl::StatusOr<Compression> CompressionOf(File& file,
   }
   std::array<char, kMagicBytesMax> beginning;
   ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, beginning));
-  return DetectCompression({beginning.data(), got})
-      .value_or(Compression::kNone);
+  return DetectCompression({beginning.data(), got});
 }
 
 std::unique_ptr<Content> ContentOf(File& file, Compression compression) {
@@ -52,10 +51,12 @@ std::unique_ptr<Content> ContentOf(File& file, Compression compression) {
 
 }  // namespace
 
-OpenFile::OpenFile(std::unique_ptr<File> file, Compression compression)
+OpenFile::OpenFile(std::unique_ptr<File> file,
+                   std::optional<Compression> compression)
     : file_(std::move(file)),
-      compression_(compression),
-      content_(ContentOf(*file_, compression)) {}
+      is_certain_(compression.has_value()),
+      compression_(compression.value_or(Compression::kNone)),
+      content_(ContentOf(*file_, compression_)) {}
 
 absl::StatusOr<OpenFile> OpenFile::Open(const Environment& environment,
                                         absl::string_view path,
@@ -66,7 +67,8 @@ absl::StatusOr<OpenFile> OpenFile::Open(const Environment& environment,
                    environment.files.OpenForRead(path));
   ASSIGN_OR_RETURN(const FileStat opened, file->Stat());
   RETURN_IF_ERROR(CheckType(opened, path));
-  ASSIGN_OR_RETURN(const Compression found, CompressionOf(*file, compression));
+  ASSIGN_OR_RETURN(const std::optional<Compression> found,
+                   CompressionOf(*file, compression));
   return OpenFile(std::move(file), found);
 }
 

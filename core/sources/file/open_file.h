@@ -28,13 +28,18 @@ class OpenFile {
 
   File& file() const { return *file_; }
   Content& content() const { return *content_; }
+  // Whether its first bytes say for certain whether it is compressed: of one
+  // that is being written they may not.
+  bool is_certain() const { return is_certain_; }
   bool is_compressed() const { return compression_ != Compression::kNone; }
 
  private:
-  OpenFile(std::unique_ptr<File> file, Compression compression);
+  // nullopt: not certain.
+  OpenFile(std::unique_ptr<File> file, std::optional<Compression> compression);
 
   // At the same place after a move, for the content refers to it.
   std::unique_ptr<File> file_;
+  bool is_certain_;
   Compression compression_;
   std::unique_ptr<Content> content_;
 };

@@ -348,9 +348,15 @@ TEST(SpecTest, FileSourceIsReadAndWritten) {
   v1::ConnectorSpec given = Smallest();
   v1::FileSource& file = *given.mutable_source()->mutable_file();
   file.set_compression(v1::FILE_COMPRESSION_GZIP);
+  file.set_follow(true);
+  file.set_order(v1::FILE_ORDER_MODIFIED);
+  file.set_start(v1::FILE_START_END);
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
   const auto& config = As<core::FileSourceConfig>(spec.source);
   EXPECT_EQ(config.compression, core::FileCompression::kGzip);
+  EXPECT_TRUE(config.follow);
+  EXPECT_EQ(config.order, core::FileOrder::kModified);
+  EXPECT_EQ(config.start, core::FileStart::kEnd);
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec again,
                        SpecFromBytes(SpecToBytes(spec)));
   EXPECT_EQ(SpecToBytes(again), SpecToBytes(spec));
@@ -360,8 +366,18 @@ TEST(SpecTest, FileSourcesEnumsAreChecked) {
   v1::ConnectorSpec given = Smallest();
   v1::FileSource& file = *given.mutable_source()->mutable_file();
   file.set_compression(v1::FILE_COMPRESSION_UNSPECIFIED);
+  file.set_order(v1::FILE_ORDER_UNSPECIFIED);
+  file.set_start(v1::FILE_START_UNSPECIFIED);
   EXPECT_THAT(FieldsOf(given),
-              ElementsAre("connectors[0].source.file.compression"));
+              ElementsAre("connectors[0].source.file.compression",
+                          "connectors[0].source.file.order",
+                          "connectors[0].source.file.start"));
+}
+
+TEST(SpecTest, ToStartAtTheEndOfWhatEndsIsRefused) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_source()->mutable_file()->set_start(v1::FILE_START_END);
+  EXPECT_THAT(FieldsOf(given), ElementsAre("connectors[0].source.file.start"));
 }
 
 TEST(SpecTest, RawLinesKeepTheirCarriageReturn) {

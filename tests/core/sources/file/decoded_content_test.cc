@@ -143,8 +143,8 @@ TEST_P(DecodedContentTest, TheBeginningIsReadWithoutLosingThePlace) {
   // Whoever decodes anew reads the file again.
   files_.FailNext(FileOperation::kReadAt, "/f", absl::InternalError("no"), 1);
   std::string beginning(5, '\0');
-  EXPECT_FALSE(content_->ReadBeginning(beginning).ok());
-  EXPECT_THAT(content_->ReadBeginning(beginning), IsOkAndHolds(5u));
+  EXPECT_FALSE(content_->Peek(0, beginning).ok());
+  EXPECT_THAT(content_->Peek(0, beginning), IsOkAndHolds(5u));
   EXPECT_EQ(beginning, text.substr(0, 5));
   files_.FailNext(FileOperation::kReadAt, "/f", absl::InternalError("no"), 1);
   EXPECT_EQ(Read(50'010, 10), text.substr(50'010, 10));

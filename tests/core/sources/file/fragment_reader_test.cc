@@ -38,7 +38,8 @@ class FragmentReaderTest : public testing::Test {
     files_.Put("/f", text);
     file_ = *files_.OpenForRead("/f");
     content_.emplace(*file_);
-    reader_.emplace(*content_, MakeParser(record_bytes_max), block_bytes);
+    blocks_.emplace(block_bytes);
+    reader_.emplace(*content_, MakeParser(record_bytes_max), *blocks_);
   }
   // All that comes, as "text@offset"; cut ones with '!', last ones with '$'.
   std::vector<std::string> ReadAll(std::optional<uint64_t> limit = {}) {
@@ -60,6 +61,7 @@ class FragmentReaderTest : public testing::Test {
   FakeFileSystem files_;
   std::unique_ptr<File> file_;
   std::optional<PlainContent> content_;
+  std::optional<Blocks> blocks_;
   std::optional<FragmentReader> reader_;
 };
 

@@ -1,0 +1,84 @@
+// Finds the files that a pattern names now.
+#pragma once
+
+#include "core/base/filesystem.h"
+#include "core/contract/component.h"
+#include "core/sources/file/config.h"
+#include "core/sources/file/path_pattern.h"
+
+#include <absl/status/status.h>
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::core {
+
+struct FoundFile {
+  std::string path;
+  FileStat stat;
+};
+
+// Walks the directories, a few names at a time, so that whoever has many files
+// holds back nobody (INV-13).
+//
+// Owner:   a file source. Threads: thread-compatible.
+// Bound:   the names of a directory, and what it found. Directories deeper than
+//          kDepthMax below a `**` are not looked into: links may make a circle.
+class FileFinder {
+ public:
+  static constexpr size_t kDepthMax = 32;
+  // What one Step looks at.
+  static constexpr size_t kNamesPerStep = 1024;
+
+  FileFinder(const Environment& environment, PathPattern pattern,
+             FileOrder order);
+
+  // Starts a new search.
+  void Begin();
+  // Goes on; true: the search is over. Blocks: as the disk does, for at most
+  // one directory and kNamesPerStep names.
+  bool Step();
+  // After a search: what it found, plain files only, in order.
+  std::vector<FoundFile> Take();
+  // All at once.
+  std::vector<FoundFile> FindAll();
+  // After a search: the first directory or name that could not be looked at;
+  // one that is not there is no problem.
+  const absl::Status& problem() const { return problem_; }
+
+ private:
+  // A directory to look into, for the part of the pattern that names in it are
+  // to match.
+  struct Place {
+    std::string directory;
+    size_t part = 0;
+    size_t depth = 0;
+  };
+
+  void Enter(Place place);
+  // Looks at `name` in `place`.
+  void Visit(const Place& place, const std::string& name);
+  void Note(const absl::Status& status);
+  const PathPattern::Part& PartOf(const Place& place) const {
+    return pattern_.parts()[place.part];
+  }
+  bool IsLast(const Place& place) const {
+    return place.part + 1 == pattern_.parts().size();
+  }
+
+  const Environment environment_;
+  const PathPattern pattern_;
+  const FileOrder order_;
+
+  std::vector<Place> places_;
+  // The names of one place that are still to be looked at.
+  Place current_;
+  std::deque<std::string> names_;
+  std::vector<FoundFile> found_;
+  absl::Status problem_;
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,31 @@
+#include "core/sources/file/file_metrics.h"
+
+namespace penstock::core {
+
+std::vector<ConnectorMetrics::Sample> FileMetrics::Metrics() const {
+  const auto gauge = [](const char* name, const char* help,
+                        const std::atomic<uint64_t>& value) {
+    return Sample{.name = name,
+                  .help = help,
+                  .kind = Kind::kGauge,
+                  .value = static_cast<double>(value.load())};
+  };
+  std::vector<Sample> samples = {
+      gauge("files_known", "Files that something was read of, or will be.",
+            files_known),
+      gauge("files_open", "Files that are open.", files_open),
+      gauge("files_waiting",
+            "Files of which is not known yet whether they are copies.",
+            files_waiting),
+      gauge("bytes_behind",
+            "Bytes of uncompressed files that are there and not read yet.",
+            bytes_behind)};
+  samples.push_back({.name = "files_lost_total",
+                     .help = "Files that were cut off, replaced or deleted "
+                             "with bytes not read.",
+                     .kind = Kind::kCounter,
+                     .value = static_cast<double>(files_lost.load())});
+  return samples;
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,27 @@
+// What a file source shows of itself.
+#pragma once
+
+#include "core/contract/health.h"
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace penstock::core {
+
+// Threads: thread-safe: the reader's tasks set, whoever scrapes reads.
+class FileMetrics final : public ConnectorMetrics {
+ public:
+  std::vector<Sample> Metrics() const override;
+
+  // Files that are known, open, and found but not known yet.
+  std::atomic<uint64_t> files_known{0};
+  std::atomic<uint64_t> files_open{0};
+  std::atomic<uint64_t> files_waiting{0};
+  // Of plain files, found at the last search and not read yet.
+  std::atomic<uint64_t> bytes_behind{0};
+  // Files that were cut off, replaced or deleted with something unread.
+  std::atomic<uint64_t> files_lost{0};
+};
+
+}  // namespace penstock::core

@@ -1,0 +1,156 @@
+// How a FileReader searches for files.
+#include "core/base/error.h"
+#include "core/sources/file/file_reader_work.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+constexpr absl::string_view kSearchTag = "file_search";
+constexpr absl::string_view kLossTag = "file_lost";
+
+// From the end of one search to the next; but a tenth of the time at most goes
+// into searching.
+constexpr absl::Duration kSearchEvery = absl::Milliseconds(250);
+constexpr int kSearchShare = 10;
+// Looked at in one task.
+constexpr size_t kFoundPerTask = 256;
+
+}  // namespace
+
+void FileReader::Work::StartSearch() {
+  if (!is_extended_.load() || is_ended_ || is_searching_) return;
+  if (has_searched_ && !follows()) return;
+  strand_.Cancel(timer_);
+  is_searching_ = true;
+  search_begun_ = environment_.clock.SteadyNow();
+  follower_.BeginSearch();
+  finder_->Begin();
+  Post(&Work::SearchSome);
+}
+
+void FileReader::Work::SearchSome() {
+  if (!finder_->Step()) return Post(&Work::SearchSome);
+  std::vector<FoundFile> found = finder_->Take();
+  found_.assign(std::make_move_iterator(found.begin()),
+                std::make_move_iterator(found.end()));
+  has_found_ = !found_.empty();
+  Post(&Work::LookAtSome);
+}
+
+void FileReader::Work::LookAtSome() {
+  for (size_t i = 0; i < kFoundPerTask && !found_.empty(); ++i) {
+    follower_.Look(found_.front());
+    found_.pop_front();
+  }
+  if (!found_.empty()) return Post(&Work::LookAtSome);
+  EndSearch();
+}
+
+void FileReader::Work::EndSearch() {
+  FileFollower::News news = follower_.EndSearch(finder_->problem());
+  is_searching_ = false;
+  has_searched_ = true;
+  for (const uint32_t id : news.to_read) {
+    KnownFile* const file = files_.Find(id);
+    if (file == nullptr || std::exchange(file->is_queued, true)) continue;
+    turns_.Add(id);
+  }
+  next_id_.store(files_.next_id());
+  for (const uint32_t id : news.to_forget) {
+    queue_.PushWithAux(
+        std::nullopt, {}, environment_.clock.Now(),
+        {.file = files_.Find(id)->position, .is_forgotten = true});
+    files_.Forget(id);
+  }
+  for (const absl::Status& loss : news.losses) {
+    metrics_->files_lost.fetch_add(1);
+    consumer_.Error(false, loss, kLossTag);
+  }
+  absl::Status problem = CheckNotTooMany();
+  if (!follows()) {
+    problem.Update(news.problem);
+    problem.Update(CheckNothingLost());
+  }
+  if (!problem.ok()) return Fail(problem, kSearchTag);
+  ShowFiles(news);
+  StartReading();
+  if (follows()) ScheduleSearch();
+}
+
+absl::Status FileReader::Work::CheckNothingLost() {
+  absl::Status status;
+  files_.ForEach([&status](const KnownFile& file) {
+    const FilePosition& position = file.position;
+    if (!file.is_lost() || position.length <= position.end || !status.ok()) {
+      return;
+    }
+    status = MakeError(
+        Reason::POSITION_EXPIRED,
+        absl::StrCat("go on in ", position.path, " at byte ", position.end,
+                     ": of ", position.length,
+                     " bytes; no file that matches begins as it did; put it "
+                     "back, or start anew: another connector name, another "
+                     "directory for its sink"),
+        {{"path", position.path}, {"position", absl::StrCat(position.end)}});
+  });
+  return status;
+}
+
+absl::Status FileReader::Work::CheckNotTooMany() {
+  size_t bytes = 0;
+  files_.ForEach([&bytes](const KnownFile& file) {
+    bytes += FlushedPlaces::BytesOf(file.position);
+  });
+  if (bytes <= FlushedPlaces::kBytesMax) return absl::OkStatus();
+  return MakeError(
+      Reason::UNSUPPORTED,
+      absl::StrCat("source file: ", files_.size(), " files match ",
+                   config_.path, "; their positions take ", bytes,
+                   " bytes of the ", FlushedPlaces::kBytesMax,
+                   " that a step's result has for them: share them out among "
+                   "several connectors"),
+      {{"field", "path"}, {"files", absl::StrCat(files_.size())}});
+}
+
+void FileReader::Work::ScheduleSearch() {
+  if (!is_extended_.load()) return;
+  const absl::Duration took = environment_.clock.SteadyNow() - search_begun_;
+  PostAfter(std::max(kSearchEvery, took * kSearchShare), &Work::StartSearch);
+}
+
+void FileReader::Work::ShowFiles(const FileFollower::News& news) {
+  uint64_t open = 0;
+  uint64_t behind = 0;
+  files_.ForEach([&](const KnownFile& file) {
+    if (file.reading != nullptr) ++open;
+    if (!file.is_compressed && file.seen_size > file.position.end) {
+      behind += file.seen_size - file.position.end;
+    }
+  });
+  metrics_->files_known.store(files_.size());
+  metrics_->files_open.store(open);
+  metrics_->files_waiting.store(news.waiting);
+  metrics_->bytes_behind.store(behind);
+
+  const absl::Status problem =
+      news.problem.ok() ? std::exchange(read_problem_, {}) : news.problem;
+  ConnectorHealth health;
+  if (!problem.ok()) {
+    health = {.condition = Condition::kDegraded,
+              .reason = std::string(problem.message()),
+              .next_attempt = environment_.clock.Now() + kSearchEvery};
+  } else if (follows() && !has_found_) {
+    health.reason = absl::StrCat("waiting: no file is at ", config_.path);
+  }
+  // Said once, not at every search.
+  if (health.reason == std::exchange(shown_reason_, health.reason)) return;
+  if (!problem.ok()) consumer_.Error(false, problem, kSearchTag);
+  consumer_.UpdateConnectorHealth(std::move(health));
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,77 @@
+#include "core/sources/file/source_position.h"
+
+#include "core/base/status_macros.h"
+#include "core/contract/parse_resume_info.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <limits>
+#include <utility>
+
+namespace penstock::core {
+namespace {
+
+constexpr uint64_t kVersion = 2;
+
+absl::StatusOr<uint32_t> ReadId(const ResumeValue& value) {
+  ASSIGN_OR_RETURN(const uint64_t id, value.Uint64());
+  if (id > std::numeric_limits<uint32_t>::max()) {
+    return value.Invalid("is above 2^32-1");
+  }
+  return static_cast<uint32_t>(id);
+}
+
+absl::StatusOr<SourcePosition> ParseOne(const ResumeValue& root) {
+  SourcePosition position{.next_id = 1};
+  ASSIGN_OR_RETURN(FilePosition file, FilePosition::FromValue(root, {}));
+  position.files.push_back(std::move(file));
+  return position;
+}
+
+absl::Status ParseFiles(const ResumeValue& value, SourcePosition& position) {
+  ASSIGN_OR_RETURN(const auto files, value.Elements());
+  position.files.reserve(files.size());
+  for (const ResumeValue& from : files) {
+    ASSIGN_OR_RETURN(const uint32_t id, ReadId(from["id"]));
+    if (id >= position.next_id) return from["id"].Invalid("is not below next");
+    if (!position.files.empty() && id <= position.files.back().id) {
+      return from["id"].Invalid("is not above the one before");
+    }
+    ASSIGN_OR_RETURN(FilePosition file, FilePosition::FromValue(from, {"id"}));
+    file.id = id;
+    position.files.push_back(std::move(file));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string SourcePosition::ToJson() const {
+  std::string json = absl::StrCat("{\"version\":", kVersion,
+                                  ",\"next\":", next_id, ",\"files\":[");
+  for (const FilePosition& file : files) {
+    if (&file != &files.front()) json += ',';
+    absl::StrAppend(&json, "{\"id\":", file.id, ",");
+    file.AppendMembers(json);
+    json += '}';
+  }
+  json += "]}";
+  return json;
+}
+
+absl::StatusOr<SourcePosition> SourcePosition::Parse(absl::string_view json) {
+  ASSIGN_OR_RETURN(const ResumeInfo info, ParseResumeInfo(json));
+  const ResumeValue root = info.root();
+  if (!root["version"].HasValue()) return ParseOne(root);
+  ASSIGN_OR_RETURN(const uint64_t version, root["version"].Uint64());
+  if (version != kVersion) {
+    return root["version"].Invalid("is of a newer program");
+  }
+  RETURN_IF_ERROR(CheckMembers(root, {"version", "next", "files"}));
+  SourcePosition position;
+  ASSIGN_OR_RETURN(position.next_id, ReadId(root["next"]));
+  RETURN_IF_ERROR(ParseFiles(root["files"], position));
+  return position;
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,81 @@
+#include "core/sources/file/flushed_places.h"
+
+#include "tests/support/status_matchers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+FilePosition At(uint32_t id, uint64_t end) {
+  return {.id = id,
+          .path = std::string(1, static_cast<char>('a' + id)),
+          .end = end};
+}
+
+// "id:start-end" of each file.
+std::vector<std::string> RangesOf(const std::vector<FilePosition>& files) {
+  std::vector<std::string> ranges;
+  for (const FilePosition& file : files) {
+    ranges.push_back(std::to_string(file.id) + ":" +
+                     std::to_string(file.start) + "-" +
+                     std::to_string(file.end));
+  }
+  return ranges;
+}
+std::vector<std::string> RangesIn(const FlushedPlaces& places) {
+  return RangesOf(SourcePosition::Parse(places.ToJson())->files);
+}
+
+TEST(FlushedPlacesTest, AStepHoldsTheRangeOfEachFile) {
+  FlushedPlaces places({}, {});
+  EXPECT_THAT(RangesOf(places.Flush({{At(1, 10)}, {At(0, 5)}, {At(1, 30)}}, 2)),
+              ElementsAre("0:0-5", "1:0-30"));
+  EXPECT_THAT(RangesIn(places), ElementsAre("0:0-5", "1:0-30"));
+}
+
+TEST(FlushedPlacesTest, TheNextStepBeginsThereAndHoldsTheOthersToo) {
+  FlushedPlaces places({}, {});
+  places.Flush({{At(0, 5)}, {At(1, 10)}}, 2);
+  EXPECT_THAT(RangesOf(places.Flush({{At(1, 12)}}, 2)), ElementsAre("1:10-12"));
+  EXPECT_THAT(RangesIn(places), ElementsAre("0:5-5", "1:10-12"));
+  EXPECT_THAT(places.Flush({}, 2), IsEmpty());
+  EXPECT_THAT(RangesIn(places), ElementsAre("0:5-5", "1:12-12"));
+}
+
+TEST(FlushedPlacesTest, AForgottenFileIsLeftOut) {
+  FlushedPlaces places({}, {});
+  places.Flush({{At(0, 5)}, {At(1, 10)}}, 2);
+  places.Flush({{.file = At(0, 5), .is_forgotten = true}}, 2);
+  EXPECT_THAT(RangesIn(places), ElementsAre("1:10-10"));
+  EXPECT_EQ(SourcePosition::Parse(places.ToJson())->next_id, 2u);
+}
+
+TEST(FlushedPlacesTest, GoesOnBehindAStepThatWasReplayed) {
+  FlushedPlaces places({}, {});
+  places.Flush({{At(0, 5)}, {At(1, 10)}}, 2);
+  FlushedPlaces again({}, {});
+  again.Follow(*SourcePosition::Parse(places.ToJson()));
+  EXPECT_EQ(again.ToJson(), places.ToJson());
+  EXPECT_THAT(RangesOf(again.Flush({{At(1, 12)}}, 2)), ElementsAre("1:10-12"));
+}
+
+TEST(FlushedPlacesTest, OfOneFileItIsVersion1) {
+  FlushedPlaces places({.files = {At(0, 3)}, .next_id = 1},
+                       {.is_single = true});
+  places.Flush({{At(0, 5)}}, 1);
+  ASSERT_OK_AND_ASSIGN(const FilePosition file,
+                       FilePosition::Parse(places.ToJson()));
+  EXPECT_EQ(file.start, 3u);
+  EXPECT_EQ(file.end, 5u);
+}
+
+}  // namespace
+}  // namespace penstock::core
