@@ -40,6 +40,7 @@ CONFIGURATIONS = (
 # directory rules. A name in the list is a file, or covers what lies below it.
 MAY_INCLUDE = {
     "core/base": (),
+    "core/compress": ("core/base",),
     "core/pg": ("core/base",),
     "core/record": ("core/base",),
     "core/contract": ("core/base", "core/record"),
@@ -47,8 +48,10 @@ MAY_INCLUDE = {
     "core/handoff": VALUES,
     "core/format": VALUES,
     "core/connector": CORE,
+    "core/sources/file": EXTENSION + ("core/compress",),
     "core/sources/*": EXTENSION,
     "core/sinks/postgres": EXTENSION + ("core/pg",),
+    "core/sinks/file": EXTENSION + ("core/compress",),
     "core/sinks/*": EXTENSION,
     "proto/wire": PROTOCOL + CONFIGURATIONS + ("proto/penstock",),
     "server/dispatch": ANY_CORE + ("proto/wire", "proto/penstock"),

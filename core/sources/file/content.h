@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/base/filesystem.h"
-#include "core/sources/file/compression.h"
-#include "core/sources/file/decoder.h"
+#include "core/compress/compression.h"
+#include "core/compress/decoder.h"
 
 #include <absl/status/statusor.h>
 

@@ -1,10 +1,7 @@
 #include "core/sources/file/decoded_content.h"
 
 #include "core/base/check.h"
-#include "core/base/log.h"
 #include "core/base/status_macros.h"
-#include "core/sources/file/gzip_decoder.h"
-#include "core/sources/file/zstd_decoder.h"
 
 #include <absl/strings/string_view.h>
 
@@ -17,18 +14,6 @@ namespace {
 constexpr size_t kInputBytes = size_t{64} << 10;
 
 }  // namespace
-
-std::unique_ptr<Decoder> MakeDecoder(Compression compression) {
-  switch (compression) {
-    case Compression::kGzip:
-      return std::make_unique<GzipDecoder>();
-    case Compression::kZstd:
-      return std::make_unique<ZstdDecoder>();
-    case Compression::kNone:
-      break;
-  }
-  LOG(FATAL) << "no decoder for plain files";
-}
 
 DecodedContent::DecodedContent(File& file, Compression compression)
     : file_(file), compression_(compression) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/filesystem.h"
+#include "core/compress/decoder.h"
 #include "core/sources/file/content.h"
-#include "core/sources/file/decoder.h"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>

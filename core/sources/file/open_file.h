@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/filesystem.h"
+#include "core/compress/compression.h"
 #include "core/contract/component.h"
-#include "core/sources/file/compression.h"
 #include "core/sources/file/config.h"
 #include "core/sources/file/content.h"
 

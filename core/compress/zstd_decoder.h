@@ -1,7 +1,7 @@
 // Decodes zstd (RFC 8878).
 #pragma once
 
-#include "core/sources/file/decoder.h"
+#include "core/compress/decoder.h"
 
 #include <absl/strings/string_view.h>
 #include <zstd.h>

@@ -1,4 +1,4 @@
-#include "core/sources/file/compression.h"
+#include "core/compress/compression.h"
 
 #include <absl/strings/match.h>
 

@@ -1,4 +1,4 @@
-#include "core/sources/file/zstd_decoder.h"
+#include "core/compress/zstd_decoder.h"
 
 #include "core/base/check.h"
 

@@ -1,7 +1,7 @@
 // Compressed bytes to the bytes they stand for, a piece at a time.
 #pragma once
 
-#include "core/sources/file/compression.h"
+#include "core/compress/compression.h"
 
 #include <absl/strings/string_view.h>
 
@@ -24,7 +24,7 @@ struct Defect {
 
 // Decodes any number of members (gzip) or frames (zstd), one behind the other.
 //
-// Owner:     a DecodedContent. Threads: thread-compatible.
+// Owner:     whoever made it. Threads: thread-compatible.
 // Lifecycle: from the first byte on; it does not go back. After a defect it
 //            decodes nothing more.
 // Bound:     gzip about 48 KiB, zstd a window of at most 128 MiB (frames that

@@ -1,7 +1,7 @@
 // Decodes gzip (RFC 1952).
 #pragma once
 
-#include "core/sources/file/decoder.h"
+#include "core/compress/decoder.h"
 
 #include <absl/strings/string_view.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-#include "core/sources/file/gzip_decoder.h"
+#include "core/compress/gzip_decoder.h"
 
 #include "core/base/check.h"
 
