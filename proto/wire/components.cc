@@ -14,6 +14,7 @@
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/field_reader.h"
 #include "proto/wire/file_config.h"
+#include "proto/wire/file_sink_config.h"
 #include "proto/wire/postgres_config.h"
 
 #include <absl/strings/match.h>
@@ -22,7 +23,6 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -153,16 +153,9 @@ ConfigPtr SinkFromProto(const v1::SinkSpec& spec,
                         const core::ConnectorLimits& limits,
                         absl::string_view path, Violations& violations) {
   switch (spec.type_case()) {
-    case v1::SinkSpec::kFile: {
-      auto config = std::make_shared<core::FileSinkConfig>();
+    case v1::SinkSpec::kFile:
       CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
-      config->path = spec.file().path();
-      // A chunk, or a row of its own that an encoder has blown up.
-      config->buffer_bytes_max =
-          std::max<size_t>({config->buffer_bytes_max, limits.chunk_bytes,
-                            2 * limits.record_bytes_max});
-      return config;
-    }
+      return FileSinkFromProto(spec.file(), limits, path, violations);
     case v1::SinkSpec::kPostgres:
       return PostgresFromProto(spec.postgres(), limits, path, violations);
     case v1::SinkSpec::kNull:
@@ -252,7 +245,7 @@ v1::RouteSpec RouteToProto(const core::ComponentConfig& config) {
 v1::SinkSpec SinkToProto(const core::ComponentConfig& config) {
   v1::SinkSpec result;
   if (config.type() == "file") {
-    result.mutable_file()->set_path(As<core::FileSinkConfig>(config).path);
+    *result.mutable_file() = FileSinkToProto(As<core::FileSinkConfig>(config));
   } else if (config.type() == "null") {
     result.mutable_null();
   } else if (config.type() == "postgres") {

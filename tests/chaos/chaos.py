@@ -37,7 +37,7 @@ class Site:
     """One fresh pipeline with the processes that drive it."""
 
     def __init__(self, programs, directory, source, local,
-                 level=EXACTLY_ONCE):
+                 level=EXACTLY_ONCE, sink=None):
         self.programs = programs
         self.level = level
         self.directory = harness.fresh(directory)
@@ -45,7 +45,7 @@ class Site:
         self.socket = None if local else os.path.join(directory, "w.sock")
         self.pipeline = harness.write_pipeline(
             directory, source.path, socket=self.socket, limits=LIMITS,
-            delivery=DELIVERY, level=level)
+            delivery=DELIVERY, level=level, sink=sink)
         self.worker = self.run = None
         if not local:
             self.start_worker()

@@ -8,6 +8,7 @@ import collections
 import contextlib
 import ctypes
 import glob
+import gzip
 import json
 import os
 import random
@@ -18,6 +19,7 @@ import struct
 import subprocess
 import tempfile
 import time
+import zlib
 
 SHARDS = 4
 NOT_CHECKPOINTED = 8  # Exit code of a run that was stopped with steps left.
@@ -138,67 +140,150 @@ def _records(data):
         at = end + 4
 
 
-def _read_manifest(data):
-    """{(shard, epoch, open): bytes} and progress, or None if incomplete."""
-    state, progress, writer = None, [], None
-    try:
-        for payload in _records(data):
-            kind, at = payload[0], 9
-            if kind == 1:
-                _, epoch, opened = struct.unpack_from("<IQQ", payload, at)
-                writer = (epoch, opened)
-            elif kind == 2:
-                (count,) = struct.unpack_from("<I", payload, at)
-                progress = list(struct.unpack_from(f"<{count}Q", payload, at + 4))
-                at += 4 + 8 * count
-                (count,) = struct.unpack_from("<I", payload, at)
-                state = {}
-                for i in range(count):
-                    shard, epoch, opened, size = struct.unpack_from(
-                        "<IQQQ", payload, at + 4 + 28 * i)
-                    state[(shard, epoch, opened)] = size
-            elif kind == 3 and state is not None:
-                (count,) = struct.unpack_from("<I", payload, at)
-                for i in range(count):
-                    shard, size, steps = struct.unpack_from(
-                        "<IQQ", payload, at + 4 + 20 * i)
-                    state[(shard, *writer)] = size
-                    if shard < len(progress):
-                        progress[shard] = steps
-    except struct.error:
-        pass  # A damaged record (no checksums here): what precedes it counts.
-    return None if state is None else (state, progress)
+DataFile = collections.namedtuple("DataFile", "path size compression finished")
+# How a DataFile is compressed, and what its name ends with.
+NONE, GZIP, ZSTD = range(3)
+EXTENSIONS = ("", ".gz", ".zst")
+
+
+def _writer_name(epoch, opened):
+    return f"{epoch:020d}-{opened:020d}"
+
+
+def _text(data, at):
+    (length,) = struct.unpack_from("<I", data, at)
+    at += 4
+    return data[at:at + length].decode(), at + length
+
+
+def _data_files(payload, at):
+    """The list at `at`: {(shard, epoch, open, number): [what there is]}."""
+    (count,) = struct.unpack_from("<I", payload, at)
+    at += 4
+    found = {}
+    for _ in range(count):
+        shard, epoch, opened, size, number, stage, compression, copy = (
+            struct.unpack_from("<IQQQIBBB", payload, at))
+        name, at = _text(payload, at + 35)
+        found[(shard, epoch, opened, number)] = [
+            size, stage, compression, copy, name]
+    return found
+
+
+def _segment_id(payload, at):
+    """A name or None, and where it ends."""
+    if payload[at] == 0:
+        return None, at + 1
+    epoch, opened, number = struct.unpack_from("<QQI", payload, at + 1)
+    return f"segment.{_writer_name(epoch, opened)}.{number:06d}", at + 21
+
+
+class _Manifest:
+    """What one manifest says; `files` is None if it is not complete."""
+
+    def __init__(self, data):
+        self.files, self.progress, self.segment = None, [], None
+        with contextlib.suppress(struct.error, IndexError):
+            # A damaged record (no checksums here): what precedes it counts.
+            for payload in _records(data):
+                self._apply(payload[0], payload, 9)
+
+    def _apply(self, kind, payload, at):
+        if kind == 1:
+            version, epoch, opened = struct.unpack_from("<IQQ", payload, at)
+            if version != 2:
+                raise Failure(f"format version {version}")
+            self._writer, at = (epoch, opened), at + 25
+            for _ in range(3):
+                _, at = _text(payload, at)
+            self._compression = payload[at]
+            self._pattern, _ = _text(payload, at + 1)
+        elif kind == 2:
+            (count,) = struct.unpack_from("<I", payload, at)
+            self.progress = list(
+                struct.unpack_from(f"<{count}Q", payload, at + 4))
+            self.segment, at = _segment_id(payload, at + 4 + 8 * count)
+            self.files = _data_files(payload, at)
+        elif kind == 3 and self.files is not None:
+            (count,) = struct.unpack_from("<I", payload, at)
+            for i in range(count):
+                self._commit(*struct.unpack_from("<IQQIB", payload,
+                                                 at + 4 + 25 * i))
+
+    def _commit(self, shard, size, steps, number, finishes):
+        if shard < len(self.progress):
+            self.progress[shard] = steps
+        key = (shard, *self._writer, number)
+        if key not in self.files and size > 0:
+            name = self._pattern and self._pattern.format(
+                shard=f"{shard:04d}", writer=_writer_name(*self._writer),
+                number=f"{number:06d}") + EXTENSIONS[self._compression]
+            self.files[key] = [size, 0, self._compression, 0, name]
+        if key in self.files:
+            self.files[key][0] = size
+            if finishes:
+                self.files[key][1] = 1 if self._pattern else 2
 
 
 def _highest_manifest(directory):
-    """What _read_manifest makes of it, or None before the first open."""
+    """A _Manifest, or None before the first open."""
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
         return None
     for name in sorted((n for n in names if n.startswith("manifest.")),
                        reverse=True):
-        with open(os.path.join(directory, name), "rb") as manifest:
-            read = _read_manifest(manifest.read())
-        if read is not None:
+        try:
+            with open(os.path.join(directory, name), "rb") as manifest:
+                read = _Manifest(manifest.read())
+        except FileNotFoundError:
+            return _highest_manifest(directory)  # The next part is there.
+        if read.files is not None:
             return read
     return None
 
 
+def _path_of(directory, key, compression, copy, name):
+    """Where a data file stands now."""
+    shard, epoch, opened, number = key
+    work = (("copy" if copy else "data") +
+            f"-{shard:04d}.{_writer_name(epoch, opened)}" +
+            (f".{number:06d}" if number else "") + EXTENSIONS[compression])
+    if not name:
+        return os.path.join(directory, work)
+    final = os.path.join(directory, "files", name)
+    hidden = os.path.join(directory, "files", "." + work)
+    return hidden if os.path.exists(hidden) else final
+
+
+def committed_files(directory):
+    """Each committed DataFile of a file sink; none before its first open."""
+    manifest = _highest_manifest(directory)
+    if manifest is None:
+        return []
+    files, segment = [manifest.files], manifest.segment
+    while segment:
+        with open(os.path.join(directory, segment), "rb") as file:
+            _, payload = _records(file.read())
+        segment, at = _segment_id(payload, 9)
+        files.append(_data_files(payload, at))
+    return [DataFile(_path_of(directory, key, compression, copy, name), size,
+                     compression, stage > 0)
+            for listed in files
+            for key, (size, stage, compression, copy, name) in listed.items()
+            if size > 0]
+
+
 def committed(directory):
     """{data file: committed bytes} of a file sink; {} before its first open."""
-    read = _highest_manifest(directory)
-    if read is None:
-        return {}
-    return {f"data-{shard:04d}.{epoch:020d}-{opened:020d}": size
-            for (shard, epoch, opened), size in read[0].items()
-            if size > 0}  # A shard without rows has no file.
+    return {os.path.relpath(file.path, directory): file.size
+            for file in committed_files(directory)}
 
 
 def progress(directory):
     """Each shard's count of committed steps; [] before the first open."""
     read = _highest_manifest(directory)
-    return [] if read is None else read[1]
+    return [] if read is None else read.progress
 
 
 def committed_bytes(directory):
@@ -271,18 +356,52 @@ def make_source(path, records, seed):
     return Source(path)
 
 
+def has_zstd():
+    return shutil.which("zstd") is not None
+
+
+def decompress(data, compression):
+    """All of `data`, which must be whole members or frames."""
+    if compression == GZIP:
+        try:
+            return gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise Failure(f"gzip: {error}") from None
+    if compression == ZSTD:
+        done = subprocess.run(["zstd", "-dc"], input=data, capture_output=True,
+                              timeout=WAIT_MAX, check=False)
+        if done.returncode != 0:
+            raise Failure(f"zstd: {done.stderr.decode()}")
+        return done.stdout
+    return data
+
+
 def committed_lines(directory):
     """For each committed data file, in no order: its lines."""
-    for name, size in committed(directory).items():
+    for path, size, compression, _ in committed_files(directory):
         try:
-            with open(os.path.join(directory, name), "rb") as data:
+            with open(path, "rb") as data:
                 held = data.read(size)
         except FileNotFoundError:
-            raise Failure(f"{name} is committed and missing") from None
+            raise Failure(f"{path} is committed and missing") from None
         if len(held) != size:
-            raise Failure(f"{name} holds {len(held)} of {size} bytes")
+            raise Failure(f"{path} holds {len(held)} of {size} bytes")
+        held = decompress(held, compression)
         if held and not held.endswith(b"\n"):
-            raise Failure(f"{name} is committed up to the middle of a record")
+            raise Failure(f"{path} is committed up to the middle of a record")
+        yield held.splitlines(keepends=True)
+
+
+def whole_file_lines(directory):
+    """For each file of `directory`/files without a leading dot: its lines."""
+    files = os.path.join(directory, "files")
+    for name in sorted(os.listdir(files)):
+        if name.startswith("."):
+            continue
+        with open(os.path.join(files, name), "rb") as data:
+            held = decompress(data.read(), next(
+                (kind for kind in (GZIP, ZSTD)
+                 if name.endswith(EXTENSIONS[kind])), NONE))
         yield held.splitlines(keepends=True)
 
 

@@ -22,7 +22,7 @@ constexpr size_t kBufferBytesMax = 1000;
 class FileSinkDriver : public SinkDriver {
  public:
   std::unique_ptr<OutputTarget> Make() override {
-    FileSinkConfig config;
+    FileSinkConfig config = config_;
     config.path = directory_;
     config.buffer_bytes_max = kBufferBytesMax;
     auto made = MakeFileSink(
@@ -47,23 +47,52 @@ class FileSinkDriver : public SinkDriver {
   }
 
   void Forget() override {
-    auto listing = ListSinkFiles(files_, directory_);
-    EXPECT_OK(listing);
-    for (const SinkFile& file : *listing) {
-      EXPECT_OK(files_.Remove(JoinPath(directory_, SinkFileName(file))));
-    }
+    RemoveFiles(JoinPath(directory_, kFilesDirectory));
+    RemoveFiles(directory_);
   }
 
  protected:
-  FileSinkDriver(FileSystem& files, Executor& io, std::string directory)
-      : files_(files), io_(io), directory_(std::move(directory)) {}
+  FileSinkDriver(FileSystem& files, Executor& io, std::string directory,
+                 FileSinkConfig config)
+      : files_(files),
+        io_(io),
+        directory_(std::move(directory)),
+        config_(std::move(config)) {}
+
+  const FileSinkConfig& config() const { return config_; }
 
  private:
+  void RemoveFiles(const std::string& directory) {
+    const auto names = files_.List(directory);
+    if (HasReason(names.status(), Reason::NOT_FOUND)) return;
+    EXPECT_OK(names);
+    for (const std::string& name : *names) {
+      if (name == kFilesDirectory) continue;
+      EXPECT_OK(files_.Remove(JoinPath(directory, name)));
+    }
+  }
+
   FileSystem& files_;
   Executor& io_;
   const std::string directory_;
+  const FileSinkConfig config_;
   const PathPolicy paths_{{}};
 };
+
+// A new file with every step.
+FileSinkConfig Rolling() {
+  FileSinkConfig config;
+  config.roll.steps = 1;
+  config.segment_files = 3;
+  return config;
+}
+
+FileSinkConfig Renaming(Compression compression) {
+  FileSinkConfig config = Rolling();
+  config.visibility = FileVisibility::kRename;
+  config.compression = compression;
+  return config;
+}
 
 // In memory, on one thread, with failures.
 struct FakeWorld {
@@ -72,12 +101,16 @@ struct FakeWorld {
 };
 class FakeFileDriver final : private FakeWorld, public FileSinkDriver {
  public:
-  FakeFileDriver() : FileSinkDriver(FakeWorld::files, FakeWorld::io, "/out") {}
+  explicit FakeFileDriver(FileSinkConfig config)
+      : FileSinkDriver(FakeWorld::files, FakeWorld::io, "/out",
+                       std::move(config)) {}
 
   SinkCapabilities capabilities() const override {
-    return {.buffer_bytes_max = kBufferBytesMax};
+    // What is compressed reaches the disk in BatchEnd.
+    return {.buffer_bytes_max = kBufferBytesMax,
+            .can_fail = config().compression == Compression::kNone};
   }
-  void FailNextWrite() override { files.ShortenNextAppend("/data-", 1); }
+  void FailNextWrite() override { files.ShortenNextAppend("data-", 1); }
   void FailNextCommit() override { files.ShortenNextAppend("/manifest.", 9); }
   void Pump() override { io.RunUntilIdle(); }
 };
@@ -89,20 +122,31 @@ struct RealWorld {
 };
 class RealFileDriver final : private RealWorld, public FileSinkDriver {
  public:
-  RealFileDriver()
+  explicit RealFileDriver(FileSinkConfig config)
       : FileSinkDriver(PosixFileSystem(), RealWorld::io,
-                       RealWorld::directory.Path("made/on/open")) {}
+                       RealWorld::directory.Path("made/on/open"),
+                       std::move(config)) {}
 
   SinkCapabilities capabilities() const override {
     return {.buffer_bytes_max = kBufferBytesMax, .can_fail = false};
   }
 };
 
+template <typename Driver>
+SinkDriverFactory FactoryOf(std::string name, const FileSinkConfig& config) {
+  return {std::move(name),
+          [config] { return std::make_unique<Driver>(config); }};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     File, SinkContractTest,
-    testing::Values(SinkDriverFactory{"Fake", std::make_unique<FakeFileDriver>},
-                    SinkDriverFactory{"Real",
-                                      std::make_unique<RealFileDriver>}),
+    testing::Values(
+        FactoryOf<FakeFileDriver>("Fake", {}),
+        FactoryOf<FakeFileDriver>("FakeRolling", Rolling()),
+        FactoryOf<FakeFileDriver>("FakeRenaming", Renaming(Compression::kNone)),
+        FactoryOf<FakeFileDriver>("FakeGzip", Renaming(Compression::kGzip)),
+        FactoryOf<RealFileDriver>("Real", {}),
+        FactoryOf<RealFileDriver>("RealZstd", Renaming(Compression::kZstd))),
     SinkDriverName);
 
 }  // namespace

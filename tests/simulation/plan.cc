@@ -63,6 +63,19 @@ std::vector<std::string> DrawRecords(core::Random& random, bool may_tamper) {
   return records;
 }
 
+// Half of the time files are as they are by default.
+void DrawFileOptions(core::Random& random, core::FileSinkConfig& sink) {
+  if (random.Bernoulli(0.5)) return;
+  sink.segment_files = static_cast<uint32_t>(Draw(random, 1, 8));
+  sink.roll.steps = Draw(random, 1, 10);
+  if (random.Bernoulli(0.3)) sink.roll.bytes = Draw(random, 1, 2000);
+  if (random.Bernoulli(0.3)) {
+    sink.roll.interval = absl::Milliseconds(Draw(random, 1, 500));
+  }
+  if (random.Bernoulli(0.6)) sink.visibility = core::FileVisibility::kRename;
+  if (random.Bernoulli(0.3)) sink.compression = core::Compression::kGzip;
+}
+
 core::ConnectorSpec DrawSpec(core::Random& random, bool file_sink) {
   core::ConnectorSpec spec;
   auto source = std::make_shared<core::FileSourceConfig>();
@@ -75,6 +88,9 @@ core::ConnectorSpec DrawSpec(core::Random& random, bool file_sink) {
   if (file_sink) {
     auto sink = std::make_shared<core::FileSinkConfig>();
     sink->manifest_bytes_max = Draw(random, 256, 4096);
+    // From that number, so that older seeds draw the rest as ever.
+    core::Random options(sink->manifest_bytes_max);
+    DrawFileOptions(options, *sink);
     spec.sink = sink;
   } else {
     spec.sink = std::make_shared<core::FakeNamedConfig>("fake");

@@ -146,10 +146,13 @@ absl::StatusOr<std::optional<FoundState>> FindCommittedState(
 absl::Status CheckCommittedData(FileSystem& files, absl::string_view directory,
                                 const CommittedState& state) {
   for (const CommittedData& data : state.data) {
-    const std::string path =
-        JoinPath(directory, DataName(data.shard, data.writer));
+    const bool is_renamed = !data.final_name.empty();
+    if (is_renamed && data.stage == DataStage::kPlaced) continue;
+    const std::string path = WorkPathOf(directory, data);
     const absl::StatusOr<FileStat> stat = files.Stat(path);
     if (HasReason(stat.status(), Reason::NOT_FOUND)) {
+      // Its writer came to rename it.
+      if (is_renamed && data.stage == DataStage::kFinished) continue;
       return DamagedState(path, absl::StrCat("missing, though ", data.bytes,
                                              " bytes of it are committed"));
     }
@@ -160,7 +163,27 @@ absl::Status CheckCommittedData(FileSystem& files, absl::string_view directory,
                              " are committed"));
     }
   }
-  return absl::OkStatus();
+  if (!state.sealed.has_value()) return absl::OkStatus();
+  return ReadSegment(files, directory, *state.sealed).status();
+}
+
+absl::StatusOr<Segment> ReadSegment(FileSystem& files,
+                                    absl::string_view directory,
+                                    const SegmentId& id) {
+  const std::string path =
+      JoinPath(directory, SegmentName(id.writer, id.number));
+  const absl::StatusOr<std::string> bytes =
+      files.ReadFile(path, kManifestReadBytesMax);
+  if (HasReason(bytes.status(), Reason::NOT_FOUND)) {
+    return DamagedState(path,
+                        "missing, though finished files are listed in it");
+  }
+  RETURN_IF_ERROR(bytes.status());
+  std::optional<Segment> segment = ParseSegment(*bytes, id.writer);
+  if (!segment.has_value()) {
+    return DamagedState(path, "is not a whole segment");
+  }
+  return *std::move(segment);
 }
 
 absl::StatusOr<std::optional<ManifestHeader>> ReadHeaderOf(

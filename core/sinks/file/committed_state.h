@@ -39,10 +39,16 @@ absl::StatusOr<std::optional<FoundState>> FindCommittedState(
     FileSystem& files, absl::string_view directory,
     const std::vector<SinkFile>& listing);
 
-// Checks that every committed byte of `state` is there: STATE_DAMAGED names
-// the file that is missing or too short.
+// Checks that every committed byte of `state` is there, and the segment that it
+// names: STATE_DAMAGED names the file that is missing or too short. What was
+// sealed or renamed is its readers', who may have taken it away.
 absl::Status CheckCommittedData(FileSystem& files, absl::string_view directory,
                                 const CommittedState& state);
+
+// Errors: STATE_DAMAGED: it is missing or not whole; those of FileSystem.
+absl::StatusOr<Segment> ReadSegment(FileSystem& files,
+                                    absl::string_view directory,
+                                    const SegmentId& id);
 
 // Who made a claim or manifest; nullopt: gone, or a crash cut it short.
 absl::StatusOr<std::optional<ManifestHeader>> ReadHeaderOf(

@@ -5,10 +5,12 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/sinks/file/durable.h"
+#include "core/sinks/file/finished_files.h"
 #include "core/sinks/file/layout.h"
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::core {
@@ -17,6 +19,8 @@ namespace {
 // How many times its size a part may have while there is no room for the next
 // one: what cannot be read in one piece could not be taken over.
 constexpr uint64_t kOvergrowthMax = 8;
+// An idle file that could not be finished in time is tried again after this.
+constexpr absl::Duration kFinishAgainAfter = absl::Seconds(1);
 
 }  // namespace
 
@@ -29,25 +33,49 @@ FileCommitter::FileCommitter(FileSystem& files, Executor& io, Options options,
       shards_(header_.shards),
       state_(std::move(taken.state)),
       manifest_(std::move(taken.manifest)),
-      part_bytes_at_start_(manifest_.bytes) {
+      part_bytes_at_start_(manifest_.bytes),
+      next_segment_(taken.next_segment) {
+  CountFiles();
   MutexLock lock(mu_);
   for (size_t i = 0; i < state_.progress.size(); ++i) {
     shards_[i].committed.progress = state_.progress[i];
   }
+  for (const CommittedData& data : state_.data) {
+    if (data.writer != header_.writer || data.shard >= shards_.size()) continue;
+    // Copies were counted first.
+    shards_[data.shard].committed.number = data.number + 1;
+  }
+}
+
+FileCommitter::~FileCommitter() {
+  Executor::TimerId timer;
+  {
+    MutexLock lock(mu_);
+    timer = timer_;
+  }
+  io_.Cancel(timer);
 }
 
 absl::StatusOr<FileCommitter::Batch> FileCommitter::BeginBatch(
-    ShardIndex shard, StepRange steps) {
+    ShardIndex shard, StepRange steps, absl::Time deadline) {
   MutexLock lock(mu_);
   CHECK_LT(shard, shards_.size());
-  RETURN_IF_ERROR(broken_);
   Shard& state = shards_[shard];
+  const bool is_free = round_ended_.WaitUntil(
+      mu_, deadline, [&state] { return state.phase != Phase::kFinishing; });
+  RETURN_IF_ERROR(broken_);
+  if (!is_free) {
+    return MakeError(
+        Reason::DEADLINE,
+        absl::StrCat("beginning a batch of shard ", shard, " of ",
+                     options_.directory, ": its last file is being finished"));
+  }
   if (state.phase == Phase::kCommitting) {
     return MakeError(Reason::INVALID_REQUEST,
                      absl::StrCat("beginning a batch of shard ", shard,
                                   " while the last one is being committed"));
   }
-  state.phase = Phase::kIdle;
+  state.phase = Phase::kWriting;
   state.held = false;
   if (exactly_once()) {
     if (steps.IsEmpty()) {
@@ -69,10 +97,15 @@ absl::StatusOr<FileCommitter::Batch> FileCommitter::BeginBatch(
 
 void FileCommitter::EndBatch(ShardIndex shard, StepRange steps,
                              uint64_t bytes) {
+  const absl::Time now = io_.clock().SteadyNow();
   MutexLock lock(mu_);
   Shard& state = shards_[shard];
-  CHECK(state.phase == Phase::kIdle) << "shard " << shard;
+  CHECK(state.phase == Phase::kWriting) << "shard " << shard;
   CHECK_GE(bytes, state.committed.bytes);
+  if (state.committed.bytes == 0) {
+    state.first_step = steps.begin;
+    state.begun = now;
+  }
   state.phase = Phase::kReady;
   state.steps = steps;
   state.bytes = bytes;
@@ -133,35 +166,86 @@ void FileCommitter::RunRound() {
   {
     MutexLock lock(mu_);
     requests = std::exchange(pending_, {});
+    is_running_ = true;
   }
-  const std::vector<ShardCommit> commits = Collect(requests);
-  absl::Status result = broken();
-  if (result.ok()) {
-    result = Write(commits);
-    if (!result.ok() && !HasReason(result, Reason::STORAGE_FULL)) {
-      Break(result);
-    }
-  }
-  Finish(commits, result);
-  for (Request& request : requests) request.done(result);
+  RunOnce(std::move(requests), /*all=*/false);
+  EndRound();
+}
+
+void FileCommitter::EndRound() {
   bool goes_on = false;
   {
     MutexLock lock(mu_);
     goes_on = round_runs_ = !pending_.empty();
+    is_running_ = false;
   }
-  if (goes_on) ScheduleRound();
+  round_ended_.NotifyAll();
+  if (goes_on) {
+    ScheduleRound();
+  } else {
+    ArmTimer();
+  }
+}
+
+void FileCommitter::RunOnce(std::vector<Request> requests, bool all) {
+  const std::vector<ShardCommit> commits = Collect(requests, all);
+  absl::Status result = broken();
+  if (result.ok() && finished_files_ > kUnplacedMax) result = Place();
+  if (result.ok() && !commits.empty()) result = Write(commits);
+  if (!result.ok() && !HasReason(result, Reason::STORAGE_FULL)) Break(result);
+  Finish(commits, result);
+  for (Request& request : requests) request.done(result);
+  if (!result.ok() || finished_files_ == 0) return;
+  const absl::Status placed = Place();
+  if (HasReason(placed, Reason::STORAGE_FULL)) {
+    LOG(WARNING).With("path", options_.directory)
+        << "finished files will be renamed later: " << placed.message();
+  } else if (!placed.ok()) {
+    Break(placed);
+  }
+}
+
+bool FileCommitter::IsFull(const Shard& shard, Step end, uint64_t bytes,
+                           absl::Time now) const {
+  const FileRoll& roll = options_.roll;
+  if (bytes == 0) return false;
+  return (roll.bytes > 0 && bytes >= roll.bytes) ||
+         (roll.steps > 0 && end > shard.first_step &&
+          end - shard.first_step >= roll.steps) ||
+         now - shard.begun >= roll.interval;
 }
 
 std::vector<ShardCommit> FileCommitter::Collect(
-    const std::vector<Request>& requests) {
+    const std::vector<Request>& requests, bool all) {
+  const absl::Time now = io_.clock().SteadyNow();
   std::vector<ShardCommit> commits;
   commits.reserve(requests.size());
   MutexLock lock(mu_);
   for (const Request& request : requests) {
     const Shard& shard = shards_[request.shard];
-    commits.push_back({.shard = request.shard,
-                       .bytes = shard.bytes,
-                       .progress = exactly_once() ? shard.steps.end : 0});
+    commits.push_back(
+        {.shard = request.shard,
+         .number = shard.committed.number,
+         .bytes = shard.bytes,
+         .progress = exactly_once() ? shard.steps.end : 0,
+         .finishes = IsFull(shard, shard.steps.end, shard.bytes, now)});
+  }
+  // Idle files, too, have their time.
+  if (!all && options_.roll.interval == absl::InfiniteDuration()) {
+    return commits;
+  }
+  for (ShardIndex i = 0; i < shards_.size(); ++i) {
+    Shard& shard = shards_[i];
+    if (shard.phase != Phase::kIdle || shard.committed.bytes == 0 ||
+        (!all && now - shard.begun < options_.roll.interval)) {
+      continue;
+    }
+    shard.phase = Phase::kFinishing;
+    commits.push_back({.shard = i,
+                       .number = shard.committed.number,
+                       .bytes = shard.committed.bytes,
+                       .progress = shard.committed.progress,
+                       .finishes = true});
   }
   return commits;
 }
@@ -171,11 +255,71 @@ void FileCommitter::Finish(const std::vector<ShardCommit>& commits,
   MutexLock lock(mu_);
   for (const ShardCommit& commit : commits) {
     Shard& shard = shards_[commit.shard];
-    shard.phase = Phase::kIdle;
-    if (result.ok()) {
-      shard.committed = {.bytes = commit.bytes, .progress = commit.progress};
-    }
+    // What was not committed must be cut off before the file is finished.
+    const bool is_whole = result.ok() || shard.phase == Phase::kFinishing;
+    shard.phase = is_whole ? Phase::kIdle : Phase::kWriting;
+    if (!result.ok()) continue;
+    shard.committed = {.number = commit.number + (commit.finishes ? 1 : 0),
+                       .bytes = commit.finishes ? 0 : commit.bytes,
+                       .progress = commit.progress};
   }
+}
+
+void FileCommitter::FinishFiles() {
+  if (!header_.format.renames()) return;
+  {
+    MutexLock lock(mu_);
+    round_ended_.Wait(mu_, [this] {
+      mu_.AssertHeld();
+      return !is_running_;
+    });
+    if (round_runs_) return;
+    round_runs_ = is_running_ = true;
+  }
+  RunOnce({}, /*all=*/true);
+  EndRound();
+}
+
+absl::Duration FileCommitter::TimeLeft(absl::Time now) const {
+  absl::Duration left = absl::InfiniteDuration();
+  for (const Shard& shard : shards_) {
+    if (shard.phase != Phase::kIdle || shard.committed.bytes == 0) continue;
+    left = std::min(left, shard.begun + options_.roll.interval - now);
+  }
+  return left;
+}
+
+void FileCommitter::ArmTimer() {
+  if (options_.roll.interval == absl::InfiniteDuration()) return;
+  const absl::Time now = io_.clock().SteadyNow();
+  absl::Duration left;
+  {
+    MutexLock lock(mu_);
+    left = TimeLeft(now);
+    if (!broken_.ok() || timer_is_armed_ || left == absl::InfiniteDuration()) {
+      return;
+    }
+    timer_is_armed_ = true;
+  }
+  // What is overdue was just tried, and the disk is full.
+  if (left <= absl::ZeroDuration()) left = kFinishAgainAfter;
+  const Executor::TimerId timer =
+      io_.ScheduleAfter(left, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->OnTimer();
+      });
+  MutexLock lock(mu_);
+  timer_ = timer;
+}
+
+void FileCommitter::OnTimer() {
+  {
+    MutexLock lock(mu_);
+    timer_is_armed_ = false;
+    // The round that runs sets the timer anew.
+    if (!broken_.ok() || round_runs_) return;
+    round_runs_ = true;
+  }
+  RunRound();
 }
 
 std::string FileCommitter::ManifestPath() const {
@@ -183,7 +327,8 @@ std::string FileCommitter::ManifestPath() const {
 }
 
 absl::Status FileCommitter::Write(const std::vector<ShardCommit>& commits) {
-  if (manifest_.bytes - part_bytes_at_start_ >= options_.manifest_bytes_max) {
+  if (manifest_.bytes - part_bytes_at_start_ >= options_.manifest_bytes_max ||
+      placed_files_ >= options_.segment_files) {
     RETURN_IF_ERROR(ContinueInNewPart());
   }
   RETURN_IF_ERROR(WriteRecord(EncodeCommit(sequence_, commits)));
@@ -197,9 +342,25 @@ absl::Status FileCommitter::Write(const std::vector<ShardCommit>& commits) {
                           fence);
   }
   ++sequence_;
-  CHECK(ApplyCommit(header_.writer, header_.shards, commits, state_))
+  CHECK(ApplyCommit(header_.writer, header_.format, header_.shards, commits,
+                    state_))
       << ManifestPath();
+  for (const ShardCommit& commit : commits) {
+    if (!commit.finishes) continue;
+    ++(header_.format.renames() ? finished_files_ : placed_files_);
+  }
   return absl::OkStatus();
+}
+
+absl::Status FileCommitter::Place() {
+  const absl::Status placed = PlaceFinished(files_, options_.directory, state_);
+  CountFiles();
+  return placed;
+}
+
+void FileCommitter::CountFiles() {
+  finished_files_ = CountData(state_, DataStage::kFinished);
+  placed_files_ = CountData(state_, DataStage::kPlaced);
 }
 
 absl::Status FileCommitter::WriteRecord(absl::string_view record) {
@@ -211,19 +372,10 @@ absl::Status FileCommitter::WriteRecord(absl::string_view record) {
 
 absl::Status FileCommitter::ContinueInNewPart() {
   const uint32_t part = next_part_++;
-  absl::StatusOr<ManifestPart> made =
-      MakeManifestPart(files_, options_.directory, header_, state_, part);
+  absl::StatusOr<ManifestPart> made = MakeNextPart(part);
+  CountFiles();
   if (HasReason(made.status(), Reason::STORAGE_FULL)) {
-    const uint64_t grown = manifest_.bytes - part_bytes_at_start_;
-    if (grown / kOvergrowthMax >= options_.manifest_bytes_max) {
-      return WithContext(
-          made.status(),
-          absl::StrCat("the manifest ", ManifestPath(), " has grown by ", grown,
-                       " bytes and needs a new part; make room"));
-    }
-    LOG(WARNING).With("path", ManifestPath())
-        << "the manifest goes on for now: " << made.status().message();
-    return absl::OkStatus();
+    return GoOnWithoutRoom(made.status());
   }
   if (!made.ok()) {
     return UnknownOutcome("continue", ManifestPath(), made.status());
@@ -234,10 +386,37 @@ absl::Status FileCommitter::ContinueInNewPart() {
   if (!linked.ok()) {
     return UnknownOutcome("continue", ManifestPath(), linked);
   }
+  // Who is just reading finds its way from the last part to this one.
+  if (previous_part_.has_value()) {
+    files_
+        .Remove(JoinPath(options_.directory,
+                         ManifestName(header_.writer, *previous_part_)))
+        .IgnoreError();
+  }
+  previous_part_ = part_;
   manifest_ = *std::move(made);
   part_bytes_at_start_ = manifest_.bytes;
   part_ = part;
   sequence_ = kFirstCommitSequence;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ManifestPart> FileCommitter::MakeNextPart(uint32_t part) {
+  RETURN_IF_ERROR(SealPlaced(files_, options_.directory, header_,
+                             options_.segment_files, next_segment_, state_));
+  return MakeManifestPart(files_, options_.directory, header_, state_, part);
+}
+
+absl::Status FileCommitter::GoOnWithoutRoom(const absl::Status& why) const {
+  const uint64_t grown = manifest_.bytes - part_bytes_at_start_;
+  if (grown / kOvergrowthMax >= options_.manifest_bytes_max ||
+      placed_files_ / kOvergrowthMax >= options_.segment_files) {
+    return WithContext(
+        why, absl::StrCat("the manifest ", ManifestPath(), " has grown by ",
+                          grown, " bytes and needs a new part; make room"));
+  }
+  LOG(WARNING).With("path", ManifestPath())
+      << "the manifest goes on for now: " << why.message();
   return absl::OkStatus();
 }
 

@@ -15,13 +15,27 @@ namespace {
 // first while the next is copied; what is less waits for the sync.
 constexpr uint64_t kAdviseBytes = uint64_t{1} << 20;
 
+std::unique_ptr<Compressor> MakeCompressorFor(const DataFormat& format,
+                                              int level) {
+  if (format.compression == Compression::kNone) return nullptr;
+  return MakeCompressor(format.compression, level);
+}
+
 }  // namespace
 
 FileEndpoint::FileEndpoint(FileSystem& files, Options options,
                            std::shared_ptr<FileCommitter> committer)
     : files_(files),
       options_(std::move(options)),
-      committer_(std::move(committer)) {}
+      committer_(std::move(committer)),
+      compressor_(MakeCompressorFor(committer_->header().format,
+                                    options_.compression_level)) {
+  TurnTo(0);
+}
+
+uint64_t FileEndpoint::MemoryBytes() const {
+  return compressor_ == nullptr ? 0 : compressor_->MemoryBytes();
+}
 
 absl::Status FileEndpoint::Connect(AsyncErrorCallback /*on_error*/) {
   return committer_->broken();
@@ -33,9 +47,12 @@ size_t FileEndpoint::MaxBufferSizeBytes() const {
 
 absl::Status FileEndpoint::BatchStart(const OutputBatch& started) {
   in_batch_ = false;
-  ASSIGN_OR_RETURN(const FileCommitter::Batch batch,
-                   committer_->BeginBatch(options_.shard, started.steps));
+  ASSIGN_OR_RETURN(
+      const FileCommitter::Batch batch,
+      committer_->BeginBatch(options_.shard, started.steps, started.deadline));
+  if (batch.committed.number != number_) TurnTo(batch.committed.number);
   held_ = batch.held;
+  in_member_ = false;
   committed_bytes_ = batch.committed.bytes;
   RETURN_IF_ERROR(CutBack(committed_bytes_));
   advised_bytes_ = bytes_;
@@ -44,10 +61,21 @@ absl::Status FileEndpoint::BatchStart(const OutputBatch& started) {
   return absl::OkStatus();
 }
 
+void FileEndpoint::TurnTo(uint32_t number) {
+  const ManifestHeader& header = committer_->header();
+  number_ = number;
+  path_ = WorkPathOf(options_.directory, NewData(header.writer, header.format,
+                                                 options_.shard, number));
+  file_ = nullptr;
+  name_synced_ = false;
+  bytes_ = 0;
+  may_be_longer_ = false;
+}
+
 absl::Status FileEndpoint::CutBack(uint64_t bytes) {
   if (bytes_ == bytes && !may_be_longer_) return absl::OkStatus();
   RETURN_IF_ERROR(file_->Truncate(bytes))
-  << "while cutting " << options_.path << " back to what is committed";
+  << "while cutting " << path_ << " back to what is committed";
   bytes_ = bytes;
   may_be_longer_ = false;
   return absl::OkStatus();
@@ -65,37 +93,53 @@ absl::Status FileEndpoint::PushBuffer(absl::string_view buffer) {
   RETURN_IF_ERROR(CheckInBatch("buffer"));
   in_batch_ = false;
   if (buffer.size() > options_.buffer_bytes_max) {
-    return MakeError(Reason::RECORD_TOO_LARGE,
-                     absl::StrCat("writing to ", options_.path,
-                                  ": a buffer of ", buffer.size(),
-                                  " bytes, above ", options_.buffer_bytes_max));
+    return MakeError(
+        Reason::RECORD_TOO_LARGE,
+        absl::StrCat("writing to ", path_, ": a buffer of ", buffer.size(),
+                     " bytes, above ", options_.buffer_bytes_max));
   }
   if (!buffer.empty() && !held_) {
     RETURN_IF_ERROR(MakeFile());
-    may_be_longer_ = true;
-    RETURN_IF_ERROR(file_->Append(buffer));
-    may_be_longer_ = false;
-    bytes_ += buffer.size();
-    if (bytes_ - advised_bytes_ >= kAdviseBytes) {
-      file_->AdviseWillSync(advised_bytes_, bytes_ - advised_bytes_);
-      advised_bytes_ = bytes_;
+    if (compressor_ == nullptr) {
+      RETURN_IF_ERROR(Append(buffer));
+    } else {
+      if (!std::exchange(in_member_, true)) compressor_->Begin();
+      RETURN_IF_ERROR(compressor_->Add(
+          buffer, [this](absl::string_view bytes) { return Append(bytes); }));
     }
   }
   in_batch_ = true;
   return absl::OkStatus();
 }
 
+absl::Status FileEndpoint::Append(absl::string_view bytes) {
+  may_be_longer_ = true;
+  RETURN_IF_ERROR(file_->Append(bytes));
+  may_be_longer_ = false;
+  bytes_ += bytes.size();
+  if (bytes_ - advised_bytes_ >= kAdviseBytes) {
+    file_->AdviseWillSync(advised_bytes_, bytes_ - advised_bytes_);
+    advised_bytes_ = bytes_;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::EndMember() {
+  if (!in_member_) return absl::OkStatus();
+  return compressor_->End(
+      [this](absl::string_view bytes) { return Append(bytes); });
+}
+
 absl::Status FileEndpoint::MakeFile() {
   if (file_ != nullptr) return absl::OkStatus();
-  auto file =
-      files_.OpenForAppend(options_.path, {.create = true, .exclusive = true});
+  auto file = files_.OpenForAppend(path_, {.create = true, .exclusive = true});
   if (HasReason(file.status(), Reason::ALREADY_EXISTS)) {
     const absl::Status error = MakeError(
         Reason::WRITER_FENCED,
-        absl::StrCat("data file ", options_.path,
+        absl::StrCat("data file ", path_,
                      " exists: this writer was used before; reopen with a "
                      "higher writer"),
-        {{"path", options_.path}});
+        {{"path", path_}});
     committer_->Break(error);
     return error;
   }
@@ -115,11 +159,12 @@ absl::Status FileEndpoint::PushKey(std::optional<absl::string_view> /*key*/,
 absl::Status FileEndpoint::BatchEnd() {
   RETURN_IF_ERROR(CheckInBatch("end"));
   in_batch_ = false;
+  RETURN_IF_ERROR(EndMember());
   absl::Status synced;
   if (bytes_ > committed_bytes_) {
-    synced = SyncFile(*file_, options_.path);
+    synced = SyncFile(*file_, path_);
     if (synced.ok() && !name_synced_) {
-      synced = SyncNames(files_, DirectoryOf(options_.path));
+      synced = SyncNames(files_, DirectoryOf(path_));
       name_synced_ = synced.ok();
     }
   }

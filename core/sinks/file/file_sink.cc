@@ -21,6 +21,15 @@ absl::Status InvalidField(absl::string_view field, absl::string_view what) {
                    {{"field", std::string(field)}});
 }
 
+DataFormat FormatOf(const FileSinkConfig& config) {
+  DataFormat format = {.compression = config.compression, .name = {}};
+  if (config.visibility == FileVisibility::kRename) {
+    format.name =
+        config.name.empty() ? std::string(kDefaultNamePattern) : config.name;
+  }
+  return format;
+}
+
 absl::Status CheckOpen(const OutputOpen& open) {
   if (open.shards == 0 || open.shards > kSinkShardsMax) {
     return InvalidField("shards", absl::StrCat("must be 1 to ", kSinkShardsMax,
@@ -47,18 +56,20 @@ absl::StatusOr<std::vector<Step>> FileSink::Open(const OutputOpen& open) {
   RETURN_IF_ERROR(CheckOpen(open));
   RETURN_IF_ERROR(environment_.paths.Check(environment_.files, config_.path));
   RETURN_IF_ERROR(environment_.files.CreateDirectories(config_.path));
-  absl::StatusOr<TakenOver> taken =
-      TakeOver(environment_.files, config_.path, open);
+  absl::StatusOr<TakenOver> taken = TakeOver(
+      environment_.files, config_.path, open,
+      {.format = FormatOf(config_), .segment_files = config_.segment_files});
   RETURN_IF_ERROR(taken.status())
   << "while opening sink file " << config_.path;
   level_ = open.level;
-  writer_ = open.writer;
   endpoints_made_.assign(open.shards, false);
   std::vector<Step> progress = taken->state.progress;
   committer_ = std::make_shared<FileCommitter>(
       environment_.files, environment_.io,
       FileCommitter::Options{.directory = config_.path,
-                             .manifest_bytes_max = config_.manifest_bytes_max},
+                             .manifest_bytes_max = config_.manifest_bytes_max,
+                             .segment_files = config_.segment_files,
+                             .roll = config_.roll},
       *std::move(taken));
   return progress;
 }
@@ -74,11 +85,11 @@ absl::StatusOr<std::unique_ptr<OutputEndpoint>> FileSink::MakeEndpoint(
   endpoints_made_[shard] = true;
   return std::make_unique<FileEndpoint>(
       environment_.files,
-      FileEndpoint::Options{
-          .path = JoinPath(config_.path, DataName(shard, writer_)),
-          .shard = shard,
-          .buffer_bytes_max = config_.buffer_bytes_max,
-          .fault_tolerant = level_ == FtModel::kExactlyOnce},
+      FileEndpoint::Options{.directory = config_.path,
+                            .compression_level = config_.compression_level,
+                            .shard = shard,
+                            .buffer_bytes_max = config_.buffer_bytes_max,
+                            .fault_tolerant = level_ == FtModel::kExactlyOnce},
       committer_);
 }
 
@@ -89,6 +100,7 @@ OutputCommitter& FileSink::Committer() {
 
 absl::Status FileSink::Close() {
   if (committer_ != nullptr) {
+    committer_->FinishFiles();
     committer_->Break(
         MakeError(Reason::CANCELLED,
                   absl::StrCat("sink file ", config_.path, " is closed")));
@@ -100,18 +112,7 @@ absl::StatusOr<std::unique_ptr<OutputTarget>> MakeFileSink(
     const ComponentConfig& config, const Environment& environment) {
   CHECK(config.type() == "file") << config.type();
   const auto& file_config = static_cast<const FileSinkConfig&>(config);
-  if (file_config.path.empty()) return InvalidField("path", "is empty");
-  if (file_config.buffer_bytes_max == 0) {
-    return InvalidField("buffer_bytes_max", "is 0");
-  }
-  // A part may outgrow it eightfold, and has to be read in one piece.
-  constexpr uint64_t kManifestBytesMax = kManifestReadBytesMax / 16;
-  if (file_config.manifest_bytes_max == 0 ||
-      file_config.manifest_bytes_max > kManifestBytesMax) {
-    return InvalidField("manifest_bytes_max",
-                        absl::StrCat("is ", file_config.manifest_bytes_max,
-                                     "; set 1 to ", kManifestBytesMax));
-  }
+  RETURN_IF_ERROR(CheckFileSinkConfig(file_config));
   return std::make_unique<FileSink>(file_config, environment);
 }
 

@@ -23,7 +23,8 @@ namespace penstock::core {
 // Lifecycle: as OutputTarget; its writer is used up by Open, also by one that
 //            failed, unless that left nothing behind. `environment` outlives
 //            it and the round under way.
-// Bound:     one manifest, one data file a shard; no buffer.
+// Bound:     one manifest, one open data file a shard; no buffer but, where
+//            files are compressed, one compressor a shard.
 class FileSink final : public OutputTarget {
  public:
   FileSink(FileSinkConfig config, const Environment& environment);
@@ -43,7 +44,6 @@ class FileSink final : public OutputTarget {
   const Environment environment_;
 
   std::optional<FtModel> level_;
-  Writer writer_;
   // By shard: whether its endpoint was made.
   std::vector<bool> endpoints_made_;
   // Shared by: this, the endpoints, the round under way. Null before Open.

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "core/base/filesystem.h"
+#include "core/compress/decoder.h"
 #include "core/contract/output_target.h"
+#include "core/sinks/file/committed_data.h"
 #include "core/sinks/file/manifest.h"
 
 #include <absl/status/status.h>
@@ -12,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,44 +24,59 @@ namespace penstock::core {
 
 // Gives the lines of one shard in the order in which they were written.
 // Threads: confined to one thread at a time. Blocks: as the disk does.
-// Bound:   one block of 1 MiB, or the longest line, at most `line_bytes_max`.
+// Bound:   two blocks of 1 MiB, or the longest line, at most `line_bytes_max`.
 class FileSinkLines {
  public:
   // The next line without its newline; false: there is no more. A last line
   // without newline counts. Lifetime: `line` until the next call.
-  // Errors: STATE_DAMAGED (a file ends early), RECORD_TOO_LARGE, those of
-  // FileSystem; then there is no next call.
+  // Errors: STATE_DAMAGED (a file is missing, ends early or cannot be
+  // decompressed), RECORD_TOO_LARGE, those of FileSystem; then there is no next
+  // call.
   absl::StatusOr<bool> Next(absl::string_view& line);
 
-  // Of what Next gave last: the file's path, and where in it the line begins.
+  // Of what Next gave last: the file's path, and where in it the line begins,
+  // in bytes as they were before they were compressed.
   const std::string& path() const { return line_path_; }
   uint64_t offset() const { return line_offset_; }
 
  private:
   friend class FileSinkReader;
-  struct Part {
-    std::string path;
-    uint64_t bytes = 0;
-  };
-  FileSinkLines(FileSystem& files, std::vector<Part> parts,
-                size_t line_bytes_max);
+  FileSinkLines(FileSystem& files, std::string directory,
+                std::vector<CommittedData> parts, size_t line_bytes_max);
   // Adds bytes behind those not consumed; false: there are none.
   absl::StatusOr<bool> Fill();
+  absl::Status OpenPart();
+  // Adds bytes of the part being read to `to`; none at its end.
+  absl::Status ReadPart(std::string& to);
+  absl::Status ReadBlock(std::string& to);
+  absl::Status DecodeBlock(std::string& to);
   void MarkLine();
 
   FileSystem& files_;
-  const std::vector<Part> parts_;
+  const std::string directory_;
+  const std::vector<CommittedData> parts_;
   const size_t line_bytes_max_;
 
   // Index of the part being read, and how far.
   size_t part_ = 0;
   uint64_t part_offset_ = 0;
+  std::string path_;
   std::unique_ptr<File> file_;
+  // Of a part that is compressed, and what it has not yet taken.
+  std::unique_ptr<Decoder> decoder_;
+  std::string encoded_;
+  size_t decoded_ = 0;
+
   std::string block_;
   size_t consumed_ = 0;
-  // Where block_[consumed_] stands.
-  size_t line_part_ = 0;
+  // Where block_[consumed_] stands among all bytes of the shard.
   uint64_t line_start_ = 0;
+  // Where parts begin among them, from the one that the line is in.
+  struct Start {
+    uint64_t at = 0;
+    std::string path;
+  };
+  std::deque<Start> starts_;
   std::string line_path_;
   uint64_t line_offset_ = 0;
 };
@@ -85,11 +103,13 @@ class FileSinkReader {
   // How many shards have, or had, data: at least header().shards.
   uint32_t shards() const;
   struct DataFile {
+    // Where it stood when this was called.
     std::string path;
     uint64_t committed_bytes = 0;
+    Compression compression = Compression::kNone;
   };
-  // In the order in which they are to be read.
-  std::vector<DataFile> Files(ShardIndex shard) const;
+  // In the order in which they are to be read. Errors: those of FileSystem.
+  absl::StatusOr<std::vector<DataFile>> Files(ShardIndex shard) const;
   // The committed lines of `shard`, over all its files.
   FileSinkLines Lines(ShardIndex shard,
                       size_t line_bytes_max = size_t{64} << 20) const;
@@ -98,9 +118,14 @@ class FileSinkReader {
   FileSinkReader(FileSystem& files, std::string directory)
       : files_(&files), directory_(std::move(directory)) {}
 
+  // Adds what is in segments to the front of state_.data.
+  absl::Status Unseal();
+  std::vector<CommittedData> DataOf(ShardIndex shard) const;
+
   FileSystem* files_;
   std::string directory_;
   ManifestHeader header_;
+  // Without segments. Bound: as many files as there are.
   CommittedState state_;
   bool settled_ = true;
 };

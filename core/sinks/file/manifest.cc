@@ -1,8 +1,8 @@
 #include "core/sinks/file/manifest.h"
 
 #include "core/base/byte_order.h"
-#include "core/base/checksum.h"
 #include "core/sinks/file/layout.h"
+#include "core/sinks/file/sink_record.h"
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
@@ -14,75 +14,11 @@
 namespace penstock::core {
 namespace {
 
-// A record: magic, checksum of all that follows, length of the payload,
-// payload, end mark. The end mark's last byte is not NUL, so a record whose
-// end was lost shows it.
-constexpr absl::string_view kMagic = "PnsR";
-constexpr absl::string_view kEnd = "end\n";
-constexpr size_t kHeadBytes = 4 + 8 + 4;
-constexpr size_t kFrameBytes = kHeadBytes + 4;
 // What a disk writes or loses as one.
 constexpr size_t kSectorBytes = 512;
 
-enum class RecordType : uint8_t {
-  kHeader = 1,
-  kState = 2,
-  kCommit = 3,
-  kContinued = 4,
-};
-
-struct RecordView {
-  RecordType type = RecordType::kHeader;
-  uint64_t sequence = 0;
-  absl::string_view body;
-  size_t bytes = 0;
-};
-
-std::string EncodeRecord(RecordType type, uint64_t sequence,
-                         absl::string_view body) {
-  std::string checked;
-  AppendLe32(static_cast<uint32_t>(1 + 8 + body.size()), checked);
-  checked.push_back(static_cast<char>(type));
-  AppendLe64(sequence, checked);
-  absl::StrAppend(&checked, body, kEnd);
-  std::string record(kMagic);
-  AppendLe64(Checksum64(checked), record);
-  record += checked;
-  return record;
-}
-
-// The record at the start of `bytes`; nullopt: no whole, undamaged one.
-std::optional<RecordView> ReadRecord(absl::string_view bytes) {
-  if (bytes.size() < kFrameBytes || !absl::StartsWith(bytes, kMagic)) {
-    return std::nullopt;
-  }
-  const uint64_t checksum = LoadLe64(bytes.data() + 4);
-  const size_t payload = LoadLe32(bytes.data() + 12);
-  if (payload < 1 + 8 || payload > bytes.size() - kFrameBytes) {
-    return std::nullopt;
-  }
-  if (Checksum64(bytes.substr(12, 4 + payload + kEnd.size())) != checksum) {
-    return std::nullopt;
-  }
-  return RecordView{
-      .type = static_cast<RecordType>(bytes[kHeadBytes]),
-      .sequence = LoadLe64(bytes.data() + kHeadBytes + 1),
-      .body = bytes.substr(kHeadBytes + 1 + 8, payload - 1 - 8),
-      .bytes = kFrameBytes + payload,
-  };
-}
-
-void AppendText(absl::string_view text, std::string& to) {
-  AppendLe32(static_cast<uint32_t>(text.size()), to);
-  absl::StrAppend(&to, text);
-}
-
-bool ConsumeText(absl::string_view& from, std::string& text) {
-  uint32_t size = 0;
-  if (!ConsumeLe(from, size) || from.size() < size) return false;
-  text = std::string(from.substr(0, size));
-  from.remove_prefix(size);
-  return true;
+bool IsKnownVersion(uint32_t version) {
+  return version >= kManifestVersionOldest && version <= kManifestVersion;
 }
 
 uint8_t LevelByte(std::optional<FtModel> level) {
@@ -90,17 +26,33 @@ uint8_t LevelByte(std::optional<FtModel> level) {
   return *level == FtModel::kAtLeastOnce ? 1 : 2;
 }
 
-bool DecodeHeader(absl::string_view body, ManifestHeader& header) {
+bool DecodeCompression(absl::string_view& body, Compression& compression) {
+  uint8_t byte = 0;
+  if (!ConsumeLe(body, byte) || byte > 2) return false;
+  compression = static_cast<Compression>(byte);
+  return true;
+}
+
+// Takes a header's body behind its version.
+bool DecodeHeader(absl::string_view body, uint32_t version,
+                  ManifestHeader& header) {
   uint8_t level = 0;
   if (!ConsumeLe(body, header.writer.epoch) ||
       !ConsumeLe(body, header.writer.open_number) ||
       !ConsumeLe(body, header.shards) || !ConsumeLe(body, level) ||
       !ConsumeText(body, header.identity.incarnation) ||
       !ConsumeText(body, header.identity.pipeline) ||
-      !ConsumeText(body, header.identity.connector) || !body.empty()) {
+      !ConsumeText(body, header.identity.connector)) {
     return false;
   }
-  if (level > 2 || header.shards == 0 || header.shards > kSinkShardsMax) {
+  if (version > 1 && (!DecodeCompression(body, header.format.compression) ||
+                      !ConsumeText(body, header.format.name) ||
+                      (header.format.renames() &&
+                       !CheckNamePattern(header.format.name).ok()))) {
+    return false;
+  }
+  if (!body.empty() || level > 2 || header.shards == 0 ||
+      header.shards > kSinkShardsMax) {
     return false;
   }
   header.level = std::nullopt;
@@ -109,41 +61,113 @@ bool DecodeHeader(absl::string_view body, ManifestHeader& header) {
   return true;
 }
 
-bool DecodeState(absl::string_view body, CommittedState& state) {
+void AppendData(const CommittedData& data, std::string& body) {
+  AppendLe32(data.shard, body);
+  AppendLe64(data.writer.epoch, body);
+  AppendLe64(data.writer.open_number, body);
+  AppendLe64(data.bytes, body);
+  AppendLe32(data.number, body);
+  body.push_back(static_cast<char>(data.stage));
+  body.push_back(static_cast<char>(data.compression));
+  body.push_back(data.is_copy ? 1 : 0);
+  AppendText(data.final_name, body);
+}
+
+bool ConsumeData(absl::string_view& body, uint32_t version,
+                 const Writer& writer, CommittedData& data) {
+  if (!ConsumeLe(body, data.shard) || !ConsumeLe(body, data.writer.epoch) ||
+      !ConsumeLe(body, data.writer.open_number) ||
+      !ConsumeLe(body, data.bytes)) {
+    return false;
+  }
+  if (version == 1) {
+    data.stage = data.writer == writer ? DataStage::kOpen : DataStage::kPlaced;
+    return true;
+  }
+  uint8_t stage = 0;
+  uint8_t is_copy = 0;
+  if (!ConsumeLe(body, data.number) || !ConsumeLe(body, stage) || stage > 2 ||
+      !DecodeCompression(body, data.compression) || !ConsumeLe(body, is_copy) ||
+      is_copy > 1 || !ConsumeText(body, data.final_name)) {
+    return false;
+  }
+  data.stage = static_cast<DataStage>(stage);
+  data.is_copy = is_copy == 1;
+  return true;
+}
+
+void AppendDataList(const std::vector<CommittedData>& list, std::string& body) {
+  AppendLe32(static_cast<uint32_t>(list.size()), body);
+  for (const CommittedData& data : list) AppendData(data, body);
+}
+
+bool ConsumeDataList(absl::string_view& body, uint32_t version,
+                     const Writer& writer, std::vector<CommittedData>& list) {
+  uint32_t count = 0;
+  // An entry has 28 bytes at least: no count makes us reserve more than there
+  // is.
+  if (!ConsumeLe(body, count) || count > body.size() / 28) return false;
+  list.assign(count, {});
+  for (CommittedData& data : list) {
+    if (!ConsumeData(body, version, writer, data)) return false;
+  }
+  return true;
+}
+
+void AppendSegmentId(const std::optional<SegmentId>& segment,
+                     std::string& body) {
+  body.push_back(segment.has_value() ? 1 : 0);
+  if (!segment.has_value()) return;
+  AppendLe64(segment->writer.epoch, body);
+  AppendLe64(segment->writer.open_number, body);
+  AppendLe32(segment->number, body);
+}
+
+bool ConsumeSegmentId(absl::string_view& body,
+                      std::optional<SegmentId>& segment) {
+  uint8_t is_there = 0;
+  if (!ConsumeLe(body, is_there) || is_there > 1) return false;
+  segment.reset();
+  if (is_there == 0) return true;
+  segment.emplace();
+  return ConsumeLe(body, segment->writer.epoch) &&
+         ConsumeLe(body, segment->writer.open_number) &&
+         ConsumeLe(body, segment->number);
+}
+
+bool DecodeState(absl::string_view body, uint32_t version, const Writer& writer,
+                 CommittedState& state) {
   uint32_t count = 0;
   if (!ConsumeLe(body, count) || count > kSinkShardsMax) return false;
   state.progress.assign(count, 0);
   for (Step& progress : state.progress) {
     if (!ConsumeLe(body, progress)) return false;
   }
-  constexpr size_t kDataBytes = 4 + 8 + 8 + 8;
-  if (!ConsumeLe(body, count) || body.size() != count * kDataBytes) {
-    return false;
-  }
-  state.data.assign(count, {});
-  for (CommittedData& data : state.data) {
-    if (!ConsumeLe(body, data.shard) || !ConsumeLe(body, data.writer.epoch) ||
-        !ConsumeLe(body, data.writer.open_number) ||
-        !ConsumeLe(body, data.bytes)) {
-      return false;
-    }
-  }
-  return true;
+  if (version > 1 && !ConsumeSegmentId(body, state.sealed)) return false;
+  return ConsumeDataList(body, version, writer, state.data) && body.empty();
 }
 
-constexpr size_t kShardCommitBytes = 4 + 8 + 8;
+size_t ShardCommitBytes(uint32_t version) {
+  return version == 1 ? 4 + 8 + 8 : 4 + 8 + 8 + 4 + 1;
+}
 
-bool DecodeCommit(absl::string_view body, std::vector<ShardCommit>& commits) {
+bool DecodeCommit(absl::string_view body, uint32_t version,
+                  std::vector<ShardCommit>& commits) {
   uint32_t count = 0;
-  if (!ConsumeLe(body, count) || body.size() != count * kShardCommitBytes) {
+  if (!ConsumeLe(body, count) ||
+      body.size() != count * ShardCommitBytes(version)) {
     return false;
   }
   commits.assign(count, {});
   for (ShardCommit& commit : commits) {
+    uint8_t finishes = 0;
     if (!ConsumeLe(body, commit.shard) || !ConsumeLe(body, commit.bytes) ||
-        !ConsumeLe(body, commit.progress)) {
+        !ConsumeLe(body, commit.progress) ||
+        (version > 1 && (!ConsumeLe(body, commit.number) ||
+                         !ConsumeLe(body, finishes) || finishes > 1))) {
       return false;
     }
+    commit.finishes = finishes == 1;
   }
   return true;
 }
@@ -151,7 +175,7 @@ bool DecodeCommit(absl::string_view body, std::vector<ShardCommit>& commits) {
 // Where the next record begins that an open makes only after it succeeded.
 std::optional<size_t> FindCommit(absl::string_view bytes, size_t from) {
   while (true) {
-    from = bytes.find(kMagic, from);
+    from = bytes.find(kRecordMagic, from);
     if (from == absl::string_view::npos) return std::nullopt;
     const std::optional<RecordView> record = ReadRecord(bytes.substr(from));
     if (record.has_value() && (record->type == RecordType::kCommit ||
@@ -178,16 +202,18 @@ bool LostPart(absl::string_view tail, size_t offset) {
 
 // Whether `tail`, which stands at `offset` and begins with no good record, may
 // be what a crash left of one commit record.
-bool IsTorn(absl::string_view tail, size_t offset, uint32_t shards) {
+bool IsTorn(absl::string_view tail, size_t offset, uint32_t version,
+            uint32_t shards) {
   const size_t record_bytes_max =
-      kFrameBytes + 1 + 8 + 4 + size_t{shards} * kShardCommitBytes;
+      kRecordFrameBytes + 1 + 8 + 4 + shards * ShardCommitBytes(version);
   if (tail.size() > record_bytes_max) return false;
   if (FindCommit(tail, 1).has_value()) return false;
   if (LostPart(tail, offset)) return true;
   // Nothing is lost inside: it must be the beginning of a longer record.
-  if (!absl::StartsWith(kMagic, tail.substr(0, kMagic.size()))) return false;
-  if (tail.size() < kHeadBytes) return true;
-  return tail.size() < kFrameBytes + LoadLe32(tail.data() + 12);
+  if (!absl::StartsWith(kRecordMagic, tail.substr(0, kRecordMagic.size())))
+    return false;
+  if (tail.size() < kRecordHeadBytes) return true;
+  return tail.size() < kRecordFrameBytes + LoadLe32(tail.data() + 12);
 }
 
 // Reads one manifest from front to back.
@@ -227,16 +253,15 @@ class ManifestReader {
     const std::optional<RecordView> record = Next();
     if (!record.has_value()) return StopBeforeCommits("no whole header");
     absl::string_view body = record->body;
-    uint32_t version = 0;
     if (record->type != RecordType::kHeader || record->sequence != 0 ||
-        !ConsumeLe(body, version)) {
+        !ConsumeLe(body, version_)) {
       return Stop(Manifest::Outcome::kDamaged, "another record than a header");
     }
-    if (version != kManifestVersion) {
+    if (!IsKnownVersion(version_)) {
       return Stop(Manifest::Outcome::kNewerVersion,
-                  absl::StrCat("format version ", version));
+                  absl::StrCat("format version ", version_));
     }
-    if (!DecodeHeader(body, manifest_.header)) {
+    if (!DecodeHeader(body, version_, manifest_.header)) {
       return Stop(Manifest::Outcome::kDamaged, "a header that says nonsense");
     }
     if (manifest_.header.writer != writer_) {
@@ -255,7 +280,7 @@ class ManifestReader {
                                 ? manifest_.header.shards
                                 : 0;
     if (record->type != RecordType::kState || record->sequence != 1 ||
-        !DecodeState(record->body, manifest_.state) ||
+        !DecodeState(record->body, version_, writer_, manifest_.state) ||
         manifest_.state.progress.size() != progress) {
       return Stop(Manifest::Outcome::kDamaged, "a state that says nonsense");
     }
@@ -294,14 +319,15 @@ class ManifestReader {
       return true;
     }
     return record.type == RecordType::kCommit &&
-           DecodeCommit(record.body, commits) &&
-           ApplyCommit(writer_, manifest_.header.shards, commits,
-                       manifest_.state);
+           DecodeCommit(record.body, version_, commits) &&
+           ApplyCommit(writer_, manifest_.header.format,
+                       manifest_.header.shards, commits, manifest_.state);
   }
 
   bool StopInTail() {
     const absl::string_view tail = bytes_.substr(manifest_.good_bytes);
-    if (!IsTorn(tail, manifest_.good_bytes, manifest_.header.shards)) {
+    if (!IsTorn(tail, manifest_.good_bytes, version_,
+                manifest_.header.shards)) {
       return Stop(Manifest::Outcome::kDamaged, "a damaged record");
     }
     manifest_.outcome = Manifest::Outcome::kComplete;
@@ -310,6 +336,7 @@ class ManifestReader {
 
   const absl::string_view bytes_;
   const Writer writer_;
+  uint32_t version_ = 0;
   Manifest manifest_;
 };
 
@@ -325,6 +352,8 @@ std::string EncodeHeader(const ManifestHeader& header) {
   AppendText(header.identity.incarnation, body);
   AppendText(header.identity.pipeline, body);
   AppendText(header.identity.connector, body);
+  body.push_back(static_cast<char>(header.format.compression));
+  AppendText(header.format.name, body);
   return EncodeRecord(RecordType::kHeader, 0, body);
 }
 
@@ -332,13 +361,8 @@ std::string EncodeState(const CommittedState& state) {
   std::string body;
   AppendLe32(static_cast<uint32_t>(state.progress.size()), body);
   for (const Step progress : state.progress) AppendLe64(progress, body);
-  AppendLe32(static_cast<uint32_t>(state.data.size()), body);
-  for (const CommittedData& data : state.data) {
-    AppendLe32(data.shard, body);
-    AppendLe64(data.writer.epoch, body);
-    AppendLe64(data.writer.open_number, body);
-    AppendLe64(data.bytes, body);
-  }
+  AppendSegmentId(state.sealed, body);
+  AppendDataList(state.data, body);
   return EncodeRecord(RecordType::kState, 1, body);
 }
 
@@ -350,6 +374,8 @@ std::string EncodeCommit(uint64_t sequence,
     AppendLe32(commit.shard, body);
     AppendLe64(commit.bytes, body);
     AppendLe64(commit.progress, body);
+    AppendLe32(commit.number, body);
+    body.push_back(commit.finishes ? 1 : 0);
   }
   return EncodeRecord(RecordType::kCommit, sequence, body);
 }
@@ -360,30 +386,32 @@ std::string EncodeContinued(uint64_t sequence, uint32_t next_part) {
   return EncodeRecord(RecordType::kContinued, sequence, body);
 }
 
-bool ApplyCommit(const Writer& writer, uint32_t shards,
-                 const std::vector<ShardCommit>& commits,
-                 CommittedState& state) {
-  for (const ShardCommit& commit : commits) {
-    if (commit.shard >= shards) return false;
-    if (!state.progress.empty()) {
-      Step& progress = state.progress[commit.shard];
-      if (commit.progress < progress) return false;
-      progress = commit.progress;
-    }
-    // This writer's data stand last, one entry a shard.
-    auto data = state.data.rbegin();
-    while (data != state.data.rend() && data->writer == writer &&
-           data->shard != commit.shard) {
-      ++data;
-    }
-    if (data != state.data.rend() && data->writer == writer) {
-      if (commit.bytes < data->bytes) return false;
-      data->bytes = commit.bytes;
-    } else if (commit.bytes > 0) {
-      state.data.push_back({commit.shard, writer, commit.bytes});
-    }
+std::string EncodeSegment(const Segment& segment) {
+  std::string body;
+  AppendSegmentId(segment.previous, body);
+  AppendDataList(segment.data, body);
+  return absl::StrCat(EncodeHeader(segment.header),
+                      EncodeRecord(RecordType::kSegment, 1, body));
+}
+
+std::optional<Segment> ParseSegment(absl::string_view bytes,
+                                    const Writer& writer) {
+  const std::optional<ManifestHeader> header = ParseHeader(bytes);
+  if (!header.has_value() || header->writer != writer) return std::nullopt;
+  bytes.remove_prefix(ReadRecord(bytes)->bytes);
+  const std::optional<RecordView> record = ReadRecord(bytes);
+  if (!record.has_value() || record->type != RecordType::kSegment ||
+      record->sequence != 1 || record->bytes != bytes.size()) {
+    return std::nullopt;
   }
-  return true;
+  Segment segment = {.header = *header, .previous = {}, .data = {}};
+  absl::string_view body = record->body;
+  if (!ConsumeSegmentId(body, segment.previous) ||
+      !ConsumeDataList(body, kManifestVersion, writer, segment.data) ||
+      !body.empty()) {
+    return std::nullopt;
+  }
+  return segment;
 }
 
 Manifest ParseManifest(absl::string_view bytes, const Writer& writer) {
@@ -398,8 +426,8 @@ std::optional<ManifestHeader> ParseHeader(absl::string_view bytes) {
   absl::string_view body = record->body;
   uint32_t version = 0;
   ManifestHeader header;
-  if (!ConsumeLe(body, version) || version != kManifestVersion ||
-      !DecodeHeader(body, header)) {
+  if (!ConsumeLe(body, version) || !IsKnownVersion(version) ||
+      !DecodeHeader(body, version, header)) {
     return std::nullopt;
   }
   return header;

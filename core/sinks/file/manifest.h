@@ -5,6 +5,7 @@
 #include "core/contract/ft_model.h"
 #include "core/contract/output_target.h"
 #include "core/record/step.h"
+#include "core/sinks/file/committed_data.h"
 
 #include <absl/strings/string_view.h>
 
@@ -16,7 +17,9 @@
 
 namespace penstock::core {
 
-inline constexpr uint32_t kManifestVersion = 1;
+inline constexpr uint32_t kManifestVersion = 2;
+// Written before there were segments, compression and several files a shard.
+inline constexpr uint32_t kManifestVersionOldest = 1;
 inline constexpr uint32_t kSinkShardsMax = 4096;
 // Beyond this a manifest cannot be ours: every part is rolled long before.
 inline constexpr uint64_t kManifestReadBytesMax = uint64_t{256} << 20;
@@ -36,41 +39,10 @@ struct ManifestHeader {
   Writer writer;
   uint32_t shards = 1;
   std::optional<FtModel> level;
+  DataFormat format;
 
   friend bool operator==(const ManifestHeader&,
                          const ManifestHeader&) = default;
-};
-
-// The first `bytes` of data-<shard>.<writer> are committed.
-struct CommittedData {
-  ShardIndex shard = 0;
-  Writer writer;
-  uint64_t bytes = 0;
-
-  friend bool operator==(const CommittedData&, const CommittedData&) = default;
-};
-
-// All that is committed.
-struct CommittedState {
-  // By shard; empty below exactly-once.
-  std::vector<Step> progress;
-  // Those of one shard stand in the order in which they are to be read.
-  // Bound: grows by at most one a shard with each open.
-  std::vector<CommittedData> data;
-
-  friend bool operator==(const CommittedState&,
-                         const CommittedState&) = default;
-};
-
-// One shard's part of a commit.
-struct ShardCommit {
-  ShardIndex shard = 0;
-  // New committed length of its data under this writer.
-  uint64_t bytes = 0;
-  // New progress; 0 below exactly-once.
-  Step progress = 0;
-
-  friend bool operator==(const ShardCommit&, const ShardCommit&) = default;
 };
 
 // Encoders: each gives the bytes of one record. `sequence` counts the records
@@ -82,14 +54,22 @@ std::string EncodeCommit(uint64_t sequence,
 // The last record of a part that goes on in part `next_part`.
 std::string EncodeContinued(uint64_t sequence, uint32_t next_part);
 
+// A segment, and all of its file: files that are kPlaced, and the segment
+// before it.
+struct Segment {
+  ManifestHeader header;
+  std::optional<SegmentId> previous;
+  std::vector<CommittedData> data;
+
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+std::string EncodeSegment(const Segment& segment);
+// nullopt: `bytes` are not a whole segment of `writer`.
+std::optional<Segment> ParseSegment(absl::string_view bytes,
+                                    const Writer& writer);
+
 // The sequence number of the first commit in a part.
 inline constexpr uint64_t kFirstCommitSequence = 2;
-
-// Applies one commit of `writer`. False: it contradicts `state` (shard out of
-// range, something would go back); `state` may then be half changed.
-[[nodiscard]] bool ApplyCommit(const Writer& writer, uint32_t shards,
-                               const std::vector<ShardCommit>& commits,
-                               CommittedState& state);
 
 // A manifest, read.
 struct Manifest {

@@ -5,6 +5,7 @@
 #include "core/base/status_macros.h"
 #include "core/sinks/file/committed_state.h"
 #include "core/sinks/file/durable.h"
+#include "core/sinks/file/finished_files.h"
 #include "core/sinks/file/layout.h"
 
 #include <absl/strings/str_cat.h>
@@ -38,8 +39,8 @@ absl::Status Foreign(absl::string_view directory, const SinkIdentity& other) {
       absl::StrCat("directory ", directory, " belongs to connector ",
                    other.connector, " of pipeline ", other.pipeline,
                    ", incarnation ", other.incarnation,
-                   "; choose another directory, or move its claim, manifest "
-                   "and data files away"),
+                   "; choose another directory, or move its claims, manifests, "
+                   "segments and data files away"),
       {{"path", std::string(directory)},
        {"incarnation", other.incarnation},
        {"pipeline", other.pipeline},
@@ -51,16 +52,18 @@ absl::Status Foreign(absl::string_view directory, const SinkIdentity& other) {
 class Opening {
  public:
   Opening(FileSystem& files, absl::string_view directory,
-          const OutputOpen& open)
+          const OutputOpen& open, const TakeoverOptions& options)
       : files_(files),
         directory_(directory),
         open_(open),
+        options_(options),
         header_{.identity = {.incarnation = open.incarnation,
                              .pipeline = open.pipeline,
                              .connector = open.connector},
                 .writer = open.writer,
                 .shards = open.shards,
-                .level = open.level} {}
+                .level = open.level,
+                .format = options.format} {}
 
   absl::StatusOr<TakenOver> Run() {
     absl::StatusOr<TakenOver> taken = CheckAndTake();
@@ -88,25 +91,63 @@ class Opening {
     RETURN_IF_ERROR(MakeClaim());
     // What lower writers add from here on they never report, for they look
     // for our claim after it. So the state read now holds all they reported.
+    // Before claims, so that whoever wrote them is seen to be higher.
+    ASSIGN_OR_RETURN(const std::vector<SinkFile> hidden,
+                     ListHiddenFiles(files_, directory_));
     ASSIGN_OR_RETURN(const std::vector<SinkFile> listing,
                      ListSinkFiles(files_, directory_));
     RETURN_IF_ERROR(RefuseHigher(listing));
+    std::vector<SinkFile> all = listing;
+    all.insert(all.end(), hidden.begin(), hidden.end());
     ASSIGN_OR_RETURN(const std::optional<FoundState> found,
-                     FindCommittedState(files_, directory_, listing));
+                     FindCommittedState(files_, directory_, all));
     if (found.has_value() && found->header.identity != header_.identity) {
       return Foreign(directory_, found->header.identity);
     }
     ASSIGN_OR_RETURN(CommittedState state, Adopt(found));
     RETURN_IF_ERROR(CheckCommittedData(files_, directory_, state));
     RETURN_IF_ERROR(CheckFence(files_, directory_, open_.writer));
+    uint32_t next_segment = 0;
+    const std::optional<SegmentId> newest_segment = state.sealed;
+    RETURN_IF_ERROR(Tidy(next_segment, state));
     ASSIGN_OR_RETURN(ManifestPart manifest,
                      MakeManifestPart(files_, directory_, header_, state, 0));
     // A higher writer that did not see our manifest is seen here.
     RETURN_IF_ERROR(CheckFence(files_, directory_, open_.writer));
-    RemoveSuperseded(listing, found);
+    RemoveSuperseded(listing, found, newest_segment);
+    RETURN_IF_ERROR(Place(state));
+    RemoveLeftovers(hidden, found, state);
     return TakenOver{.header = std::move(header_),
                      .state = std::move(state),
-                     .manifest = std::move(manifest)};
+                     .manifest = std::move(manifest),
+                     .next_segment = next_segment};
+  }
+
+  // No file that is committed will grow any more, and few are listed in the
+  // manifest to come.
+  absl::Status Tidy(uint32_t& next_segment, CommittedState& state) {
+    if (header_.format.renames()) {
+      RETURN_IF_ERROR(
+          files_.CreateDirectories(JoinPath(directory_, kFilesDirectory)));
+    }
+    RETURN_IF_ERROR(FinishLeftovers(files_, directory_, header_, state, made_));
+    const absl::Status sealed =
+        SealPlaced(files_, directory_, header_, options_.segment_files,
+                   next_segment, state);
+    for (uint32_t number = 0; number < next_segment; ++number) {
+      made_.push_back(JoinPath(directory_, SegmentName(open_.writer, number)));
+    }
+    return sealed;
+  }
+
+  // Nobody can take back what our manifest says is finished. A full disk holds
+  // up no open: commits try again.
+  absl::Status Place(CommittedState& state) const {
+    const absl::Status placed = PlaceFinished(files_, directory_, state);
+    if (!HasReason(placed, Reason::STORAGE_FULL)) return placed;
+    LOG(WARNING).With("path", directory_)
+        << "finished files will be renamed later: " << placed.message();
+    return absl::OkStatus();
   }
 
   // An open that ends before anybody can take its manifest for complete has
@@ -117,6 +158,7 @@ class Opening {
     const std::string manifest =
         JoinPath(directory_, ManifestName(open_.writer, 0));
     if (!HasReason(files_.Stat(manifest).status(), Reason::NOT_FOUND)) return;
+    for (const std::string& path : made_) files_.Remove(path).IgnoreError();
     const absl::Status removed =
         files_.Remove(JoinPath(directory_, ClaimName(open_.writer)));
     // A higher writer may have been faster.
@@ -129,19 +171,54 @@ class Opening {
   // Whoever claims from here on finds our manifest, and lower writers find that
   // they are fenced: their claims and manifests serve nobody, and each commit
   // would list them. What we took over from stays, for those who are just
-  // reading it, and so do all data.
+  // reading it, and so do all data. Segments name those before them, so one
+  // above the newest is what a crash left.
   void RemoveSuperseded(const std::vector<SinkFile>& listing,
-                        const std::optional<FoundState>& found) const {
+                        const std::optional<FoundState>& found,
+                        const std::optional<SegmentId>& newest) const {
+    const auto is_superseded = [&](const SinkFile& file) {
+      if (!(file.writer < open_.writer)) return false;
+      if (file.kind == SinkFileKind::kSegment) {
+        return !newest.has_value() ||
+               std::pair(newest->writer, newest->number) <
+                   std::pair(file.writer, file.number);
+      }
+      return (file.kind == SinkFileKind::kClaim ||
+              file.kind == SinkFileKind::kManifest) &&
+             (!found.has_value() || file.writer != found->header.writer);
+    };
     for (const SinkFile& file : listing) {
-      const bool is_superseded =
-          file.kind != SinkFileKind::kData && file.writer < open_.writer &&
-          (!found.has_value() || file.writer != found->header.writer);
-      if (!is_superseded) continue;
+      if (!is_superseded(file)) continue;
       const absl::Status removed =
           files_.Remove(JoinPath(directory_, SinkFileName(file)));
       // Another open may have been faster; the next one tries again.
       if (!removed.ok() && !HasReason(removed, Reason::NOT_FOUND)) {
         LOG(WARNING) << "removing what is superseded: " << removed;
+        return;
+      }
+    }
+  }
+
+  // Hidden files of lower writers were copied, or never committed, unless they
+  // wait for their final name. Those of the writer that we took over from stay
+  // for those who are just reading them.
+  void RemoveLeftovers(const std::vector<SinkFile>& hidden,
+                       const std::optional<FoundState>& found,
+                       const CommittedState& state) const {
+    for (const SinkFile& file : hidden) {
+      const bool is_needed =
+          !(file.writer < open_.writer) ||
+          (found.has_value() && file.writer == found->header.writer) ||
+          std::any_of(state.data.begin(), state.data.end(),
+                      [&file](const CommittedData& data) {
+                        return FileOf(data) == file;
+                      });
+      if (is_needed) continue;
+      const absl::Status removed =
+          files_.Remove(JoinPath(JoinPath(directory_, kFilesDirectory),
+                                 absl::StrCat(".", SinkFileName(file))));
+      if (!removed.ok() && !HasReason(removed, Reason::NOT_FOUND)) {
+        LOG(WARNING) << "removing what nobody lists: " << removed;
         return;
       }
     }
@@ -254,9 +331,12 @@ class Opening {
   FileSystem& files_;
   const absl::string_view directory_;
   const OutputOpen& open_;
+  const TakeoverOptions& options_;
   ManifestHeader header_;
   // The claim is there, and it was this open that made it.
   bool claimed_ = false;
+  // Copies and segments, which an open that fails takes back.
+  std::vector<std::string> made_;
 };
 
 }  // namespace
@@ -299,8 +379,9 @@ absl::StatusOr<ManifestPart> MakeManifestPart(FileSystem& files,
 
 absl::StatusOr<TakenOver> TakeOver(FileSystem& files,
                                    absl::string_view directory,
-                                   const OutputOpen& open) {
-  return Opening(files, directory, open).Run();
+                                   const OutputOpen& open,
+                                   const TakeoverOptions& options) {
+  return Opening(files, directory, open, options).Run();
 }
 
 }  // namespace penstock::core

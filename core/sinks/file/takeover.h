@@ -37,8 +37,16 @@ absl::StatusOr<ManifestPart> MakeManifestPart(FileSystem& files,
 // What a writer holds when its open succeeded.
 struct TakenOver {
   ManifestHeader header;
+  // Without open files. What is kFinished is yet to be renamed.
   CommittedState state;
   ManifestPart manifest;
+  // Of its segments.
+  uint32_t next_segment = 0;
+};
+
+struct TakeoverOptions {
+  DataFormat format;
+  uint32_t segment_files = 0;
 };
 
 // Claims `directory` for `open.writer`, then takes over what is committed, and
@@ -49,6 +57,7 @@ struct TakenOver {
 // it, unless somebody may have taken its manifest for complete.
 absl::StatusOr<TakenOver> TakeOver(FileSystem& files,
                                    absl::string_view directory,
-                                   const OutputOpen& open);
+                                   const OutputOpen& open,
+                                   const TakeoverOptions& options);
 
 }  // namespace penstock::core

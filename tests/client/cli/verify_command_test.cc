@@ -2,6 +2,7 @@
 
 #include "core/sinks/file/layout.h"
 #include "core/sinks/file/manifest.h"
+#include "tests/support/compress.h"
 #include "tests/support/temp_dir.h"
 
 #include <absl/strings/str_cat.h>
@@ -42,6 +43,27 @@ class VerifyCommandTest : public testing::Test {
                                            .writer = kWriter,
                                            .bytes = output.size()}}}));
   }
+  // In one file that was compressed and renamed.
+  void HaveRenamed(const std::string& input, const std::string& output) {
+    Write(directory_.Path("in"), input);
+    std::filesystem::create_directories(directory_.Path("out/files"));
+    const core::ManifestHeader header = {
+        .identity = {"1234abcd", "p", "c"}, .writer = kWriter, .shards = 1};
+    const std::string out = directory_.Path("out/");
+    const std::string bytes = core::Gzip(output);
+    Write(out + "files/orders.gz", bytes);
+    Write(out + core::ClaimName(kWriter), core::EncodeHeader(header));
+    Write(out + core::ManifestName(kWriter, 0),
+          core::EncodeHeader(header) +
+              core::EncodeState(
+                  {.progress = {},
+                   .data = {{.shard = 0,
+                             .writer = kWriter,
+                             .bytes = bytes.size(),
+                             .stage = core::DataStage::kPlaced,
+                             .compression = core::Compression::kGzip,
+                             .final_name = "orders.gz"}}}));
+  }
   CliExit Verify(const std::string& level, const std::string& format = "text") {
     return Run({.inputs = {directory_.Path("in")},
                 .output = directory_.Path("out"),
@@ -76,6 +98,15 @@ TEST_F(VerifyCommandTest, ExactlyOnceTakesNoDoubledRecord) {
   Have("1\n2\n", "1\n2\n1\n");
   EXPECT_EQ(Verify("exactly_once"), CliExit::kVerifyFailed);
   EXPECT_THAT(printed_, HasSubstr("FAILED"));
+}
+
+TEST_F(VerifyCommandTest, ReadsFilesThatWereCompressedAndRenamed) {
+  HaveRenamed("1\n2\n", "1\n2\n");
+  EXPECT_EQ(Verify("exactly_once"), CliExit::kOk);
+  HaveRenamed("1\n2\n", "1\n2\n1\n");
+  EXPECT_EQ(Verify("exactly_once"), CliExit::kVerifyFailed);
+  // Where it stands in the rows, not in the compressed bytes.
+  EXPECT_THAT(printed_, HasSubstr("files/orders.gz byte 4"));
 }
 
 TEST_F(VerifyCommandTest, AtLeastOnceTakesDoubledRecordsAndCountsThem) {

@@ -307,6 +307,41 @@ TEST(SpecTest, MsgpackIsTypedAndComesBack) {
   EXPECT_EQ(SpecToProto(spec).format().msgpack().key(), "user.id");
 }
 
+TEST(SpecTest, FileSinkIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  v1::FileSink& file = *given.mutable_sink()->mutable_file();
+  file.set_path("/out");
+  file.set_compression(v1::OUTPUT_COMPRESSION_ZSTD);
+  file.set_compression_level(7);
+  file.mutable_roll()->set_bytes(1000);
+  file.mutable_roll()->set_steps(5);
+  file.mutable_roll()->mutable_interval()->set_seconds(3600);
+  file.set_visibility(v1::FILE_VISIBILITY_RENAME);
+  file.set_name("orders-{shard}-{writer}-{number}.ndjson");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const auto& config = As<core::FileSinkConfig>(spec.sink);
+  EXPECT_EQ(config.compression, core::Compression::kZstd);
+  EXPECT_EQ(config.compression_level, 7);
+  EXPECT_EQ(config.roll.bytes, 1000);
+  EXPECT_EQ(config.roll.steps, 5);
+  EXPECT_EQ(config.roll.interval, absl::Hours(1));
+  EXPECT_EQ(config.visibility, core::FileVisibility::kRename);
+  EXPECT_EQ(config.name, "orders-{shard}-{writer}-{number}.ndjson");
+  EXPECT_EQ(SpecToProto(spec).sink().file().DebugString(), file.DebugString());
+}
+
+// A worker that knows no such fields takes it.
+TEST(SpecTest, FileSinkSaysNothingOfItsDefaults) {
+  v1::ConnectorSpec given = Smallest();
+  v1::FileSink& file = *given.mutable_sink()->mutable_file();
+  file.set_path("/out");
+  file.set_compression(v1::OUTPUT_COMPRESSION_NONE);
+  file.set_visibility(v1::FILE_VISIBILITY_MANIFEST);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_TRUE(As<core::FileSinkConfig>(spec.sink).roll.IsNever());
+  EXPECT_EQ(SpecToProto(spec).sink().file().DebugString(), "path: \"/out\"\n");
+}
+
 TEST(SpecTest, PostgresSinkIsTypedAndComesBack) {
   v1::ConnectorSpec given = Smallest();
   v1::PostgresSink& postgres = *given.mutable_sink()->mutable_postgres();

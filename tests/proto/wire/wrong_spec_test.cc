@@ -97,6 +97,67 @@ INSTANTIATE_TEST_SUITE_P(
                 file.set_total_bytes_max(0);
               },
               "dead_letter.file.total_bytes_max"},
+        Wrong{"FileSinkCompression",
+              [](auto& s) {
+                s.mutable_sink()->mutable_file()->set_compression(
+                    v1::OUTPUT_COMPRESSION_UNSPECIFIED);
+              },
+              "sink.file.compression"},
+        Wrong{"FileSinkCompressionUnknown",
+              [](auto& s) {
+                s.mutable_sink()->mutable_file()->set_compression(
+                    static_cast<v1::OutputCompression>(9));
+              },
+              "sink.file.compression"},
+        Wrong{"FileSinkLevel",
+              [](auto& s) {
+                auto& file = *s.mutable_sink()->mutable_file();
+                file.set_path("/out");
+                file.set_compression(v1::OUTPUT_COMPRESSION_GZIP);
+                file.set_compression_level(10);
+              },
+              "sink.file.compression_level"},
+        Wrong{"FileSinkRollBytes",
+              [](auto& s) {
+                s.mutable_sink()->mutable_file()->mutable_roll()->set_bytes(0);
+              },
+              "sink.file.roll.bytes"},
+        Wrong{"FileSinkRollSteps",
+              [](auto& s) {
+                s.mutable_sink()->mutable_file()->mutable_roll()->set_steps(0);
+              },
+              "sink.file.roll.steps"},
+        Wrong{"FileSinkRollInterval",
+              [](auto& s) {
+                s.mutable_sink()
+                    ->mutable_file()
+                    ->mutable_roll()
+                    ->mutable_interval()
+                    ->set_nanos(999'999);
+              },
+              "sink.file.roll.interval"},
+        Wrong{"FileSinkVisibilityUnknown",
+              [](auto& s) {
+                s.mutable_sink()->mutable_file()->set_visibility(
+                    static_cast<v1::FileVisibility>(9));
+              },
+              "sink.file.visibility"},
+        Wrong{"FileSinkNothingToRename",
+              [](auto& s) {
+                auto& file = *s.mutable_sink()->mutable_file();
+                file.set_path("/out");
+                file.set_visibility(v1::FILE_VISIBILITY_RENAME);
+              },
+              "sink.file.visibility"},
+        Wrong{"FileSinkName",
+              [](auto& s) {
+                auto& file = *s.mutable_sink()->mutable_file();
+                file.set_path("/out");
+                file.set_visibility(v1::FILE_VISIBILITY_RENAME);
+                file.mutable_roll()->set_bytes(1);
+                file.set_name("../{shard}-{writer}-{number}");
+              },
+              "sink.file.name"},
         Wrong{"RefusedRatio",
               [](auto& s) { s.mutable_refused_rows()->set_ratio_max(1.1); },
               "refused_rows.ratio_max"},

@@ -7,6 +7,7 @@
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ struct CrashCase {
   const char* name;
   Survives survives;
   HaltEffect effect;
-  uint64_t manifest_bytes_max;
+  FileSinkConfig config;
   uint64_t seed;
 };
 std::ostream& operator<<(std::ostream& out, const CrashCase& crash) {
@@ -47,13 +48,21 @@ void CrashToNulBytes(FakeFileSystem& files) {
   std::map<std::string, std::string> left;
   for (const std::string& path : files.Files()) {
     std::string bytes = *files.Contents(path);
-    const std::string durable = files.DurableContents(path).value_or("");
+    // One that was renamed was synced under its old name.
+    const bool is_renamed = absl::StrContains(path, "/files/data-");
+    const std::string durable =
+        files.DurableContents(path).value_or(is_renamed ? bytes : "");
     // Of a truncation that was not synced, the shorter file is left.
     const size_t kept = std::min(durable.size(), bytes.size());
     std::fill(bytes.begin() + static_cast<ptrdiff_t>(kept), bytes.end(), '\0');
     left[path] = std::move(bytes);
   }
   files.Crash();
+  for (const std::string& path : files.Files()) {
+    if (!left.contains(path)) {
+      EXPECT_OK(files.Remove(path));
+    }
+  }
   for (const auto& [path, bytes] : left) files.Put(path, bytes);
 }
 
@@ -90,12 +99,12 @@ class FileSinkCrashTest : public testing::TestWithParam<CrashCase> {
   // Returns: whether it came to its end.
   bool RunProcess(FakeFileSystem& files, uint64_t halt_at, Known& known) {
     if (halt_at > 0) files.HaltAt(halt_at, GetParam().effect);
-    SinkProcess process(files,
-                        {.open_number = ++known.open_number,
-                         .first_open = !known.opened,
-                         .steps = kSteps,
-                         .manifest_bytes_max = GetParam().manifest_bytes_max});
+    SinkProcess process(files, {.open_number = ++known.open_number,
+                                .first_open = !known.opened,
+                                .steps = kSteps,
+                                .config = GetParam().config});
     process.Run();
+    EXPECT_OK(process.Close());
     if (!files.halted()) {
       EXPECT_OK(process.opened());
       EXPECT_OK(process.status());
@@ -112,7 +121,7 @@ class FileSinkCrashTest : public testing::TestWithParam<CrashCase> {
     return !files.halted();
   }
 
-  static void CheckAfterCrash(FakeFileSystem& files, const Known& known) {
+  void CheckAfterCrash(FakeFileSystem& files, const Known& known) {
     const auto committed = ReadCommitted(files, kDirectory);
     if (!known.opened && !committed.ok()) {
       EXPECT_TRUE(HasReason(committed.status(), Reason::PROGRESS_LOST) ||
@@ -126,14 +135,23 @@ class FileSinkCrashTest : public testing::TestWithParam<CrashCase> {
       EXPECT_GE(committed->progress[shard], known.confirmed[shard]);
       EXPECT_LE(committed->progress[shard], known.confirmed[shard] + 1);
     }
+    // Whole files hold nothing else, though they may lack the last rows.
+    const std::vector<std::string> whole = ReadWholeFiles(files);
+    for (ShardIndex shard = 0; shard < kShards; ++shard) {
+      EXPECT_THAT(committed->contents[shard],
+                  testing::StartsWith(whole[shard]));
+    }
   }
 
-  static void CheckAtTheEnd(FakeFileSystem& files) {
+  void CheckAtTheEnd(FakeFileSystem& files) {
     ASSERT_OK_AND_ASSIGN(const Committed committed,
                          ReadCommitted(files, kDirectory));
     EXPECT_TRUE(committed.settled);
     ExpectConsistent(committed);
     EXPECT_THAT(committed.progress, testing::Each(kSteps));
+    if (GetParam().config.visibility == FileVisibility::kRename) {
+      EXPECT_EQ(ReadWholeFiles(files), committed.contents);
+    }
   }
 };
 
@@ -175,9 +193,9 @@ TEST_P(FileSinkTwoCrashesTest, AtAnyTwoOperationsKeepWhatWasConfirmed) {
   }
 }
 
-constexpr uint64_t kWhole = uint64_t{16} << 20;
+FileSinkConfig Plain() { return {}; }
 // So little that parts follow each other.
-constexpr uint64_t kParts = 60;
+FileSinkConfig Parts() { return InParts(60); }
 
 std::string NameOf(const testing::TestParamInfo<CrashCase>& test) {
   return test.param.name;
@@ -185,47 +203,91 @@ std::string NameOf(const testing::TestParamInfo<CrashCase>& test) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FileSinkCrashTest,
+    testing::Values(CrashCase{"Killed", Survives::kAll, HaltEffect::kBefore,
+                              Plain(), 0},
+                    CrashCase{"KilledAfter", Survives::kAll, HaltEffect::kAfter,
+                              Plain(), 0},
+                    CrashCase{"KilledInParts", Survives::kAll,
+                              HaltEffect::kAfter, Parts(), 0},
+                    CrashCase{"PowerLost", Survives::kNothing,
+                              HaltEffect::kBefore, Plain(), 0},
+                    CrashCase{"PowerLostAfter", Survives::kNothing,
+                              HaltEffect::kAfter, Plain(), 0},
+                    CrashCase{"PowerLostInParts", Survives::kNothing,
+                              HaltEffect::kAfter, Parts(), 0},
+                    CrashCase{"Prefixes1", Survives::kPrefixes,
+                              HaltEffect::kBefore, Plain(), 1},
+                    CrashCase{"Prefixes2", Survives::kPrefixes,
+                              HaltEffect::kAfter, Plain(), 2},
+                    CrashCase{"Prefixes3", Survives::kPrefixes,
+                              HaltEffect::kAfter, Plain(), 3},
+                    CrashCase{"PrefixesInParts1", Survives::kPrefixes,
+                              HaltEffect::kAfter, Parts(), 4},
+                    CrashCase{"PrefixesInParts2", Survives::kPrefixes,
+                              HaltEffect::kBefore, Parts(), 5},
+                    CrashCase{"NulBytes", Survives::kNulBytes,
+                              HaltEffect::kAfter, Plain(), 0},
+                    CrashCase{"NulBytesInParts", Survives::kNulBytes,
+                              HaltEffect::kAfter, Parts(), 0}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Rolling, FileSinkCrashTest,
+    testing::Values(CrashCase{"Killed", Survives::kAll, HaltEffect::kBefore,
+                              Rolling(), 0},
+                    CrashCase{"KilledAfter", Survives::kAll, HaltEffect::kAfter,
+                              Rolling(), 0},
+                    CrashCase{"PowerLost", Survives::kNothing,
+                              HaltEffect::kAfter, Rolling(), 0},
+                    CrashCase{"Prefixes1", Survives::kPrefixes,
+                              HaltEffect::kAfter, Rolling(), 6},
+                    CrashCase{"Prefixes2", Survives::kPrefixes,
+                              HaltEffect::kBefore, Rolling(), 7},
+                    CrashCase{"NulBytes", Survives::kNulBytes,
+                              HaltEffect::kAfter, Rolling(), 0}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Renaming, FileSinkCrashTest,
     testing::Values(
-        CrashCase{"Killed", Survives::kAll, HaltEffect::kBefore, kWhole, 0},
-        CrashCase{"KilledAfter", Survives::kAll, HaltEffect::kAfter, kWhole, 0},
-        CrashCase{"KilledInParts", Survives::kAll, HaltEffect::kAfter, kParts,
-                  0},
-        CrashCase{"PowerLost", Survives::kNothing, HaltEffect::kBefore, kWhole,
-                  0},
+        CrashCase{"Killed", Survives::kAll, HaltEffect::kBefore,
+                  Renaming(Compression::kNone), 0},
+        CrashCase{"KilledAfter", Survives::kAll, HaltEffect::kAfter,
+                  Renaming(Compression::kGzip), 0},
+        CrashCase{"PowerLost", Survives::kNothing, HaltEffect::kBefore,
+                  Renaming(Compression::kZstd), 0},
         CrashCase{"PowerLostAfter", Survives::kNothing, HaltEffect::kAfter,
-                  kWhole, 0},
-        CrashCase{"PowerLostInParts", Survives::kNothing, HaltEffect::kAfter,
-                  kParts, 0},
-        CrashCase{"Prefixes1", Survives::kPrefixes, HaltEffect::kBefore, kWhole,
-                  1},
-        CrashCase{"Prefixes2", Survives::kPrefixes, HaltEffect::kAfter, kWhole,
-                  2},
-        CrashCase{"Prefixes3", Survives::kPrefixes, HaltEffect::kAfter, kWhole,
-                  3},
-        CrashCase{"PrefixesInParts1", Survives::kPrefixes, HaltEffect::kAfter,
-                  kParts, 4},
-        CrashCase{"PrefixesInParts2", Survives::kPrefixes, HaltEffect::kBefore,
-                  kParts, 5},
-        CrashCase{"NulBytes", Survives::kNulBytes, HaltEffect::kAfter, kWhole,
-                  0},
-        CrashCase{"NulBytesInParts", Survives::kNulBytes, HaltEffect::kAfter,
-                  kParts, 0}),
+                  Renaming(Compression::kNone), 0},
+        CrashCase{"Prefixes1", Survives::kPrefixes, HaltEffect::kAfter,
+                  Renaming(Compression::kZstd), 8},
+        CrashCase{"Prefixes2", Survives::kPrefixes, HaltEffect::kBefore,
+                  Renaming(Compression::kGzip), 9},
+        CrashCase{"Prefixes3", Survives::kPrefixes, HaltEffect::kAfter,
+                  Renaming(Compression::kNone), 10},
+        CrashCase{"NulBytes", Survives::kNulBytes, HaltEffect::kAfter,
+                  Renaming(Compression::kGzip), 0}),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     All, FileSinkTwoCrashesTest,
-    testing::Values(CrashCase{"Killed", Survives::kAll, HaltEffect::kAfter,
-                              kWhole, 0},
-                    CrashCase{"PowerLost", Survives::kNothing,
-                              HaltEffect::kAfter, kWhole, 0},
-                    CrashCase{"PowerLostInParts", Survives::kNothing,
-                              HaltEffect::kAfter, kParts, 0},
-                    CrashCase{"Prefixes", Survives::kPrefixes,
-                              HaltEffect::kAfter, kWhole, 1},
-                    CrashCase{"PrefixesInParts", Survives::kPrefixes,
-                              HaltEffect::kBefore, kParts, 2},
-                    CrashCase{"NulBytesInParts", Survives::kNulBytes,
-                              HaltEffect::kAfter, kParts, 0}),
+    testing::Values(
+        CrashCase{"Killed", Survives::kAll, HaltEffect::kAfter, Plain(), 0},
+        CrashCase{"PowerLost", Survives::kNothing, HaltEffect::kAfter, Plain(),
+                  0},
+        CrashCase{"PowerLostInParts", Survives::kNothing, HaltEffect::kAfter,
+                  Parts(), 0},
+        CrashCase{"Prefixes", Survives::kPrefixes, HaltEffect::kAfter, Plain(),
+                  1},
+        CrashCase{"PrefixesInParts", Survives::kPrefixes, HaltEffect::kBefore,
+                  Parts(), 2},
+        CrashCase{"NulBytesInParts", Survives::kNulBytes, HaltEffect::kAfter,
+                  Parts(), 0},
+        CrashCase{"KilledRenaming", Survives::kAll, HaltEffect::kAfter,
+                  Renaming(Compression::kNone), 0},
+        CrashCase{"PrefixesRenaming", Survives::kPrefixes, HaltEffect::kAfter,
+                  Renaming(Compression::kNone), 3},
+        CrashCase{"PowerLostRolling", Survives::kNothing, HaltEffect::kAfter,
+                  Rolling(), 0}),
     NameOf);
 
 }  // namespace

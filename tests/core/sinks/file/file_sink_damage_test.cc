@@ -192,7 +192,7 @@ TEST_F(FileSinkDamageTest, ManifestOfANewerFormatIsNotTouched) {
   std::string bytes = *files_.Contents(path);
   // The version stands behind the frame's 16 bytes, type and sequence number.
   const size_t record_bytes = 20 + LoadLe32(bytes.data() + 12);
-  bytes[16 + 9] = 2;
+  bytes[16 + 9] = kManifestVersion + 1;
   StoreLe64(Checksum64(bytes.substr(12, record_bytes - 12)), bytes.data() + 4);
   files_.Put(path, bytes);
   EXPECT_THAT(Reopen(), HasReason(Reason::UNSUPPORTED));

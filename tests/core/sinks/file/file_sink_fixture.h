@@ -4,6 +4,7 @@
 #include "core/base/path_policy.h"
 #include "core/contract/output_target.h"
 #include "core/sinks/file/file_sink.h"
+#include "core/sinks/file/layout.h"
 #include "tests/core/sinks/file/sink_process.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/manual_executor.h"
@@ -81,6 +82,25 @@ class FileSinkTest : public testing::Test {
                               absl::string_view rows) {
     const absl::Status written = Write(shard, steps, rows);
     return written.ok() ? Commit(shard, steps) : written;
+  }
+
+  // Rows "0\n", "1\n" ... into shard 0, a step each.
+  void WriteSteps(Step begin, Step end) {
+    for (Step step = begin; step < end; ++step) {
+      ASSERT_OK(WriteAndCommit(0, {step, step + 1}, absl::StrCat(step, "\n")));
+    }
+  }
+  void Advance(absl::Duration duration) {
+    io_.Advance(duration);
+    io_.RunUntilIdle();
+  }
+  // The names in files/ that a reader looks at.
+  std::vector<std::string> WholeFiles() { return NamesWith("files/data-"); }
+  std::string WholeName(uint64_t open_number, uint32_t number) {
+    return absl::StrCat(
+        "files/", FinalName(kDefaultNamePattern, {.kind = SinkFileKind::kData,
+                                                  .writer = {1, open_number},
+                                                  .number = number}));
   }
 
   Committed Read() {

@@ -24,7 +24,6 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::IsSupersetOf;
 
 TEST_F(FileSinkTest, ForeignClaimAloneIsForeign) {
   ManifestHeader other;
@@ -203,9 +202,9 @@ TEST_F(FileSinkPartsTest, LongManifestGoesOnInNewParts) {
   for (Step step = 0; step < 10; ++step) {
     ASSERT_OK(WriteAndCommit(step % 2, {step / 2, step / 2 + 1}, "row\n"));
   }
+  // The last one and the one before it, for who is just reading it.
   EXPECT_THAT(NamesWith("manifest."),
-              IsSupersetOf({ManifestName(kWriter, 0), ManifestName(kWriter, 1),
-                            ManifestName(kWriter, 4)}));
+              ElementsAre(ManifestName(kWriter, 3), ManifestName(kWriter, 4)));
   EXPECT_THAT(Read().progress, ElementsAre(5, 5));
   EXPECT_EQ(Read().contents[1], "row\nrow\nrow\nrow\nrow\n");
   ASSERT_OK(Open(2));

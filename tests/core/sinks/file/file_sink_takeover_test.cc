@@ -94,7 +94,7 @@ struct TakeoverCase {
   const char* name;
   // How often the lower writer tries a batch again that failed.
   int retries;
-  uint64_t manifest_bytes_max;
+  FileSinkConfig config;
 };
 
 class FileSinkTakeoverTest : public testing::TestWithParam<TakeoverCase> {
@@ -105,7 +105,7 @@ class FileSinkTakeoverTest : public testing::TestWithParam<TakeoverCase> {
             .first_open = true,
             .steps = kSteps,
             .retries = player == 0 ? GetParam().retries : 0,
-            .manifest_bytes_max = GetParam().manifest_bytes_max};
+            .config = GetParam().config};
   }
 
   // How many operations the open of a lower writer takes.
@@ -168,9 +168,12 @@ class FileSinkTakeoverTest : public testing::TestWithParam<TakeoverCase> {
     }
   }
 
-  static void ThirdWriterHolds(FakeFileSystem& files, const SinkProcess& low) {
-    SinkProcess third(files, {.open_number = 3, .steps = kSteps});
+  void ThirdWriterHolds(FakeFileSystem& files, const SinkProcess& low) const {
+    SinkProcess third(
+        files,
+        {.open_number = 3, .steps = kSteps, .config = GetParam().config});
     third.Run();
+    EXPECT_OK(third.Close());
     ASSERT_OK(third.opened());
     ASSERT_OK(third.status());
     for (ShardIndex shard = 0; low.opened().ok() && shard < kShards; ++shard) {
@@ -179,12 +182,15 @@ class FileSinkTakeoverTest : public testing::TestWithParam<TakeoverCase> {
     CheckAtTheEnd(files);
   }
 
-  static void CheckAtTheEnd(FileSystem& files) {
+  void CheckAtTheEnd(FakeFileSystem& files) const {
     ASSERT_OK_AND_ASSIGN(const Committed committed,
                          ReadCommitted(files, kDirectory));
     EXPECT_TRUE(committed.settled);
     ExpectConsistent(committed);
     EXPECT_THAT(committed.progress, testing::Each(kSteps));
+    if (GetParam().config.visibility == FileVisibility::kRename) {
+      EXPECT_EQ(ReadWholeFiles(files), committed.contents);
+    }
   }
 };
 
@@ -205,8 +211,10 @@ TEST_P(FileSinkTakeoverTest, StoppedWriterThatWakesDoesNoHarm) {
     });
     SinkProcess low(hooked, OptionsOf(0));
     low.Run();
+    EXPECT_OK(low.Close());
     passed_the_end = operations <= at;
     if (passed_the_end) high.Run();
+    EXPECT_OK(high.Close());
     // A late open changes nothing, not even its own mind later.
     EXPECT_EQ(low.opened().ok(), at >= open_operations);
     ExpectHeldByTheHigher(low, high);
@@ -232,10 +240,12 @@ TEST_P(FileSinkTakeoverTest, WriterThatWakesBeforeTheHigherWritesDoesNoHarm) {
     });
     SinkProcess low(hooked, OptionsOf(0));
     low.Run();
+    EXPECT_OK(low.Close());
     passed_the_end = operations <= at;
     if (passed_the_end) high.Open();
     ASSERT_OK(high.opened());
     high.WriteAll();
+    EXPECT_OK(high.Close());
     ExpectHeldByTheHigher(low, high);
     CheckAtTheEnd(files);
     ++at;
@@ -269,7 +279,9 @@ TEST_P(FileSinkTakeoverTest, TwoWritersInterleavedInAnyWayDoNoHarm) {
           threads.push_back(std::make_unique<Thread>(
               absl::StrCat("player-", player), [&, player](std::stop_token) {
                 turns.Begin(player);
-                processes[static_cast<size_t>(player)]->Run();
+                SinkProcess& process = *processes[static_cast<size_t>(player)];
+                process.Run();
+                EXPECT_OK(process.Close());
                 turns.End(player);
               }));
         }
@@ -306,12 +318,12 @@ TEST_P(FileSinkTakeoverTest, ThirdWriterFindsAllBehindAnOpenThatWasTakenBack) {
 // damage: there is a truth that explains it.
 TEST_P(FileSinkTakeoverTest, StoppedOpenFindsThatItIsFencedWhateverIsGone) {
   const auto options = [](uint64_t open_number, Step steps) {
-    return SinkProcess::Options{
-        .open_number = open_number,
-        .first_open = open_number == 1,
-        .steps = steps,
-        .manifest_bytes_max = GetParam().manifest_bytes_max};
+    return SinkProcess::Options{.open_number = open_number,
+                                .first_open = open_number == 1,
+                                .steps = steps,
+                                .config = GetParam().config};
   };
+  const bool renames = GetParam().config.visibility == FileVisibility::kRename;
   bool passed_the_end = false;
   for (uint64_t at = 0; !passed_the_end && !HasFailure(); ++at) {
     SCOPED_TRACE(absl::StrCat("stopped before operation ", at));
@@ -321,7 +333,9 @@ TEST_P(FileSinkTakeoverTest, StoppedOpenFindsThatItIsFencedWhateverIsGone) {
     HookedFileSystem hooked(files, [&] {
       if (operations++ == at) {
         SinkProcess(files, options(3, 2)).Run();
-        SinkProcess(files, options(4, kSteps)).Run();
+        SinkProcess last(files, options(4, kSteps));
+        last.Run();
+        EXPECT_OK(last.Close());
       }
       return absl::OkStatus();
     });
@@ -336,9 +350,13 @@ TEST_P(FileSinkTakeoverTest, StoppedOpenFindsThatItIsFencedWhateverIsGone) {
     passed_the_end = operations <= at;
     if (passed_the_end) {
       EXPECT_OK(low.opened());
-    } else if (operations > at + 1 || !low.opened().ok()) {
-      // The last operations only remove what is superseded.
+    } else if ((operations > at + 1 && !renames) || !low.opened().ok()) {
+      // The last operations only remove what is superseded, and rename what
+      // every higher writer holds to be finished.
       EXPECT_THAT(low.opened(), HasReason(Reason::WRITER_FENCED));
+    } else {
+      low.WriteAll();
+      EXPECT_THAT(low.status(), HasReason(Reason::WRITER_FENCED));
     }
     if (!passed_the_end) CheckAtTheEnd(files);
   }
@@ -371,6 +389,7 @@ TEST_P(FileSinkTakeoverTest, ReaderNeverSeesRowsDisappear) {
     });
     SinkProcess low(low_view, OptionsOf(0));
     low.Run();
+    EXPECT_OK(low.Close());
     passed_the_end = operations <= at;
     if (passed_the_end) high.Open();
     high.WriteAll();
@@ -381,9 +400,13 @@ TEST_P(FileSinkTakeoverTest, ReaderNeverSeesRowsDisappear) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FileSinkTakeoverTest,
-    testing::Values(TakeoverCase{"GivesUp", 0, uint64_t{16} << 20},
-                    TakeoverCase{"TriesAgain", 2, uint64_t{16} << 20},
-                    TakeoverCase{"InParts", 1, 60}),
+    testing::Values(TakeoverCase{"GivesUp", 0, {}},
+                    TakeoverCase{"TriesAgain", 2, {}},
+                    TakeoverCase{"InParts", 1, InParts(60)},
+                    TakeoverCase{"Rolling", 1, Rolling()},
+                    TakeoverCase{"Renaming", 1, Renaming(Compression::kNone)},
+                    TakeoverCase{"Compressing", 0,
+                                 Renaming(Compression::kGzip)}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

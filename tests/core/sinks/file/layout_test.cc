@@ -34,12 +34,18 @@ TEST_P(LayoutNameTest, ComesBack) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, LayoutNameTest,
-    testing::Values(SinkFile{SinkFileKind::kClaim, {1, 1}, 0},
-                    SinkFile{SinkFileKind::kClaim, {kMax, kMax}, 0},
-                    SinkFile{SinkFileKind::kManifest, {0, 9}, 0},
-                    SinkFile{SinkFileKind::kManifest, {3, 1}, 1234567},
-                    SinkFile{SinkFileKind::kData, {3, kMax}, 4095},
-                    SinkFile{SinkFileKind::kData, {3, 1}, 12345}));
+    testing::Values(
+        SinkFile{SinkFileKind::kClaim, {1, 1}, 0},
+        SinkFile{SinkFileKind::kClaim, {kMax, kMax}, 0},
+        SinkFile{SinkFileKind::kManifest, {0, 9}, 0},
+        SinkFile{SinkFileKind::kManifest, {3, 1}, 1234567},
+        SinkFile{SinkFileKind::kSegment, {3, 1}, 0},
+        SinkFile{SinkFileKind::kData, {3, kMax}, 0, 4095},
+        SinkFile{SinkFileKind::kData, {3, 1}, 0, 12345},
+        SinkFile{SinkFileKind::kData, {3, 1}, 1, 7},
+        SinkFile{SinkFileKind::kData, {3, 1}, 1234567, 7, Compression::kGzip},
+        SinkFile{SinkFileKind::kData, {3, 1}, 0, 7, Compression::kZstd},
+        SinkFile{SinkFileKind::kCopy, {3, 1}, 0, 7, Compression::kZstd}));
 
 TEST(LayoutTest, NamesSortAsWritersDo) {
   EXPECT_LT(ClaimName({9, 50}), ClaimName({10, 1}));
@@ -66,7 +72,49 @@ INSTANTIATE_TEST_SUITE_P(
                     "manifest.00000000000000000007-00000000000000000012."
                     "0000001",
                     "data-5.00000000000000000007-00000000000000000012",
-                    "data-0005.00000000000000000007-00000000000000000012~"));
+                    "data-0005.00000000000000000007-00000000000000000012~",
+                    "data-0005.00000000000000000007-00000000000000000012."
+                    "000000",
+                    "data-0005.00000000000000000007-00000000000000000012."
+                    "1.gz",
+                    "data-0005.00000000000000000007-00000000000000000012.gz."
+                    "000001",
+                    "data-0005.00000000000000000007-00000000000000000012.gz."
+                    "gz"));
+
+TEST(NamePatternTest, NamesFilesWithTheirExtension) {
+  const SinkFile file = {.kind = SinkFileKind::kData,
+                         .writer = {.epoch = 7, .open_number = 12},
+                         .number = 3,
+                         .shard = 5,
+                         .compression = Compression::kZstd};
+  ASSERT_OK(CheckNamePattern("orders-{shard}-{writer}-{number}.ndjson"));
+  EXPECT_EQ(FinalName("orders-{shard}-{writer}-{number}.ndjson", file),
+            "orders-0005-00000000000000000007-00000000000000000012-000003"
+            ".ndjson.zst");
+  EXPECT_OK(CheckNamePattern(kDefaultNamePattern));
+}
+
+class NamePatternRefusedTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(NamePatternRefusedTest, NamesTheFieldAndAnExample) {
+  const absl::Status status = CheckNamePattern(GetParam());
+  EXPECT_THAT(status, HasReason(Reason::INVALID_CONFIG));
+  EXPECT_THAT(status.message(), testing::HasSubstr("orders-{shard}"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NamePatternRefusedTest,
+    testing::Values(
+        "orders.ndjson", "{shard}-{number}", "{writer}-{number}",
+        "{shard}-{writer}", "../{shard}-{writer}-{number}",
+        "a/{shard}-{writer}-{number}", ".{shard}-{writer}-{number}",
+        "{shard}-{writer}-{number}-{shard}", "{shard}-{writer}-{number}-{date}",
+        "{shard} {writer} {number}",
+        "{shard}-{writer}-{number}-"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+        "xxxxxxxxxxxxxxxxxxxx"));
 
 TEST(LayoutTest, ListingSkipsOtherFiles) {
   FakeFileSystem files;
@@ -74,8 +122,8 @@ TEST(LayoutTest, ListingSkipsOtherFiles) {
   files.Put("/d/" + DataName(0, {2, 1}), "");
   files.Put("/d/" + ClaimName({1, 9}), "");
   ASSERT_OK_AND_ASSIGN(const auto listing, ListSinkFiles(files, "/d"));
-  EXPECT_THAT(listing, ElementsAre(SinkFile{SinkFileKind::kClaim, {1, 9}, 0},
-                                   SinkFile{SinkFileKind::kData, {2, 1}, 0}));
+  EXPECT_THAT(listing, ElementsAre(SinkFile{SinkFileKind::kClaim, {1, 9}},
+                                   SinkFile{SinkFileKind::kData, {2, 1}}));
   EXPECT_THAT(HighestWriter(listing), Eq(Writer{2, 1}));
 }
 

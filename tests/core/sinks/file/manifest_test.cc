@@ -1,5 +1,6 @@
 #include "core/sinks/file/manifest.h"
 
+#include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,8 +30,23 @@ ManifestHeader Header() {
 
 CommittedState State() {
   return {.progress = {5, 6, 7},
-          .data = {{.shard = 0, .writer = kOlder, .bytes = 100},
-                   {.shard = 2, .writer = kOlder, .bytes = kMax}}};
+          .sealed = SegmentId{.writer = kOlder, .number = 4},
+          .data = {{.shard = 0,
+                    .writer = kOlder,
+                    .bytes = 100,
+                    .stage = DataStage::kPlaced},
+                   {.shard = 2,
+                    .writer = kOlder,
+                    .number = 7,
+                    .bytes = kMax,
+                    .stage = DataStage::kFinished,
+                    .compression = Compression::kZstd,
+                    .is_copy = true,
+                    .final_name = "orders"}}};
+}
+
+CommittedData Data(ShardIndex shard, uint64_t bytes) {
+  return {.shard = shard, .writer = kWriter, .bytes = bytes};
 }
 
 // A manifest of three commits, and where its records end.
@@ -65,17 +81,17 @@ class ManifestTest : public testing::Test {
     CommittedState state = State();
     if (commits >= 1) {
       state.progress = {5, 8, 7};
-      state.data.push_back({1, kWriter, 10});
+      state.data.push_back(Data(1, 10));
     }
     if (commits >= 2) {
       state.progress = {9, 9, 7};
-      state.data.push_back({0, kWriter, 20});
+      state.data.push_back(Data(0, 20));
     }
     if (commits >= 3) {
       state.progress = {12, 12, 12};
       state.data[2].bytes = 11;
       state.data[3].bytes = 70;
-      state.data.push_back({2, kWriter, 12});
+      state.data.push_back(Data(2, 12));
     }
     return state;
   }
@@ -104,7 +120,7 @@ TEST_F(ManifestTest, LevelsComeBack) {
     ASSERT_EQ(manifest.outcome, Outcome::kComplete) << manifest.problem;
     EXPECT_EQ(manifest.header.level, level);
     EXPECT_THAT(manifest.state.progress, IsEmpty());
-    EXPECT_THAT(manifest.state.data, ElementsAre(CommittedData{1, kWriter, 4}));
+    EXPECT_THAT(manifest.state.data, ElementsAre(Data(1, 4)));
   }
 }
 
@@ -285,20 +301,131 @@ TEST_F(ManifestTest, HeaderIsReadFromTheStartOfAFile) {
 
 // Pins the format: a manifest written today is read by every later version.
 TEST(ManifestGoldenTest, BytesOfACommitAreThoseOfTheReadme) {
-  const std::string record =
-      EncodeCommit(2, {{.shard = 1, .bytes = 0x0102, .progress = 3}});
-  ASSERT_EQ(record.size(), 16 + 9 + 4 + 20 + 4);
+  const std::string record = EncodeCommit(2, {{.shard = 1,
+                                               .number = 5,
+                                               .bytes = 0x0102,
+                                               .progress = 3,
+                                               .finishes = true}});
+  ASSERT_EQ(record.size(), 16 + 9 + 4 + 25 + 4);
   EXPECT_EQ(record.substr(0, 4), "PnsR");
   EXPECT_EQ(record.substr(12),
-            std::string("\x21\0\0\0"            // length of the payload
+            std::string("\x26\0\0\0"            // length of the payload
                         "\x03"                  // type
                         "\x02\0\0\0\0\0\0\0"    // sequence
                         "\x01\0\0\0"            // count
                         "\x01\0\0\0"            // shard
                         "\x02\x01\0\0\0\0\0\0"  // committed length
                         "\x03\0\0\0\0\0\0\0"    // progress
+                        "\x05\0\0\0"            // number
+                        "\x01"                  // finishes
                         "end\n",
-                        41));
+                        46));
+}
+
+// As a program of format version 1 wrote it.
+TEST(ManifestGoldenTest, VersionOneIsStillRead) {
+  const std::string bytes = absl::HexStringToBytes(
+      "506e73526ce9808cadd098603800000001000000000000000001000000030000"
+      "0000000000020000000000000003000000020800000031323334616263640100"
+      "0000700100000063656e640a506e7352d1748110db69c7176100000002010000"
+      "0000000000030000000500000000000000060000000000000007000000000000"
+      "0002000000000000000200000000000000090000000000000064000000000000"
+      "0002000000020000000000000009000000000000000700000000000000656e64"
+      "0a506e735203f1c3e4592f124821000000030200000000000000010000000100"
+      "00000a000000000000000800000000000000656e640a506e7352a60d9f4a5fce"
+      "ff43350000000303000000000000000200000000000000140000000000000009"
+      "00000000000000010000000a000000000000000900000000000000656e640a50"
+      "6e7352e46ed1edd819e12f0d00000004040000000000000007000000656e640a");
+  const Manifest manifest = ParseManifest(bytes, kWriter);
+  ASSERT_EQ(manifest.outcome, Outcome::kComplete) << manifest.problem;
+  EXPECT_EQ(manifest.header, Header());
+  EXPECT_EQ(manifest.good_bytes, bytes.size());
+  EXPECT_EQ(manifest.continued_in, 7);
+  EXPECT_EQ(manifest.state,
+            (CommittedState{.progress = {9, 9, 7},
+                            .data = {{.shard = 0,
+                                      .writer = kOlder,
+                                      .bytes = 100,
+                                      .stage = DataStage::kPlaced},
+                                     {.shard = 2,
+                                      .writer = kOlder,
+                                      .bytes = 7,
+                                      .stage = DataStage::kPlaced},
+                                     Data(1, 10),
+                                     Data(0, 20)}}));
+  // A crash may have cut it, too.
+  EXPECT_EQ(ParseManifest(bytes.substr(0, bytes.size() - 3), kWriter).outcome,
+            Outcome::kComplete);
+}
+
+// --- Several files a shard.
+
+TEST_F(ManifestTest, FileThatWasFinishedIsFollowedByAnother) {
+  Add(EncodeCommit(
+      5, {{.shard = 0, .bytes = 80, .progress = 13, .finishes = true}}));
+  Add(EncodeCommit(6, {{.shard = 0, .number = 1, .bytes = 9, .progress = 14}}));
+  const Manifest manifest = ParseManifest(bytes_, kWriter);
+  ASSERT_EQ(manifest.outcome, Outcome::kComplete) << manifest.problem;
+  CommittedState state = StateAfter(3);
+  state.progress[0] = 14;
+  state.data[3].bytes = 80;
+  state.data[3].stage = DataStage::kPlaced;
+  state.data.push_back(Data(0, 9));
+  state.data.back().number = 1;
+  EXPECT_EQ(manifest.state, state);
+}
+
+TEST_F(ManifestTest, FileThatIsToBeRenamedIsOnlyFinished) {
+  const DataFormat format = {.compression = Compression::kGzip,
+                             .name = std::string(kDefaultNamePattern)};
+  CommittedState state;
+  ASSERT_TRUE(ApplyCommit(kWriter, format, 3,
+                          {{.shard = 2, .bytes = 7, .finishes = true}}, state));
+  ASSERT_EQ(state.data.size(), 1u);
+  EXPECT_EQ(state.data[0].stage, DataStage::kFinished);
+  EXPECT_EQ(state.data[0].final_name,
+            "data-0002.00000000000000000003-00000000000000000002.000000.gz");
+}
+
+struct BadCommit {
+  const char* name;
+  ShardCommit commit;
+};
+class ManifestBadCommitTest : public ManifestTest,
+                              public testing::WithParamInterface<BadCommit> {};
+
+TEST_P(ManifestBadCommitTest, IsDamage) {
+  Add(EncodeCommit(
+      5, {{.shard = 1, .bytes = 11, .progress = 13, .finishes = true}}));
+  Add(EncodeCommit(6, {GetParam().commit}));
+  EXPECT_EQ(ParseManifest(bytes_, kWriter).outcome, Outcome::kDamaged);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ManifestBadCommitTest,
+    testing::Values(
+        BadCommit{"GrowsAFinishedFile",
+                  {.shard = 1, .bytes = 12, .progress = 14}},
+        BadCommit{"BeginsASecondOpenFile",
+                  {.shard = 0, .number = 1, .bytes = 5, .progress = 14}},
+        BadCommit{"FinishesNothing",
+                  {.shard = 1, .number = 1, .progress = 14, .finishes = true}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(SegmentTest, ComesBackWhole) {
+  const Segment segment = {.header = Header(),
+                           .previous = SegmentId{kOlder, 9},
+                           .data = State().data};
+  const std::string bytes = EncodeSegment(segment);
+  const std::optional<Segment> read = ParseSegment(bytes, kWriter);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->previous, segment.previous);
+  EXPECT_EQ(read->data, segment.data);
+  EXPECT_EQ(ParseSegment(bytes, kOlder), std::nullopt);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    ASSERT_EQ(ParseSegment(bytes.substr(0, size), kWriter), std::nullopt);
+  }
+  EXPECT_EQ(ParseSegment(bytes + "x", kWriter), std::nullopt);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "tests/core/sinks/file/sink_process.h"
 
 #include "core/base/status_macros.h"
-#include "core/sinks/file/config.h"
+#include "core/compress/decoder.h"
 #include "core/sinks/file/file_sink_reader.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
@@ -13,11 +14,26 @@
 namespace penstock::core {
 namespace {
 
-FileSinkConfig ConfigOf(uint64_t manifest_bytes_max) {
-  FileSinkConfig config;
+FileSinkConfig WithPath(FileSinkConfig config) {
   config.path = kDirectory;
-  config.manifest_bytes_max = manifest_bytes_max;
   return config;
+}
+
+std::string Decompressed(Compression compression, absl::string_view bytes) {
+  if (compression == Compression::kNone) return std::string(bytes);
+  const std::unique_ptr<Decoder> decoder = MakeDecoder(compression);
+  std::string result;
+  std::string out(1 << 16, '\0');
+  while (true) {
+    const auto progress = decoder->Decode(bytes, std::span(out));
+    EXPECT_EQ(decoder->defect(), std::nullopt);
+    if (progress.consumed == 0 && progress.produced == 0) break;
+    result.append(out, 0, progress.produced);
+    bytes.remove_prefix(progress.consumed);
+  }
+  EXPECT_TRUE(bytes.empty());
+  EXPECT_TRUE(decoder->MayEnd());
+  return result;
 }
 
 }  // namespace
@@ -54,8 +70,30 @@ OutputOpen OpenOf(uint64_t open_number, bool first_open) {
 SinkProcess::SinkProcess(FileSystem& files, Options options)
     : options_(options),
       sink_(
-          ConfigOf(options.manifest_bytes_max),
+          WithPath(options.config),
           {.files = files, .io = io_, .clock = RealClock(), .paths = paths_}) {}
+
+FileSinkConfig InParts(uint64_t manifest_bytes_max) {
+  FileSinkConfig config;
+  config.manifest_bytes_max = manifest_bytes_max;
+  return config;
+}
+
+FileSinkConfig Rolling() {
+  FileSinkConfig config = InParts(200);
+  config.roll.bytes = 500;
+  config.segment_files = 2;
+  return config;
+}
+
+FileSinkConfig Renaming(Compression compression) {
+  FileSinkConfig config = InParts(200);
+  config.roll.steps = 2;
+  config.segment_files = 2;
+  config.visibility = FileVisibility::kRename;
+  config.compression = compression;
+  return config;
+}
 
 void SinkProcess::Run() {
   Open();
@@ -90,6 +128,11 @@ void SinkProcess::WriteAll() {
       if (!status_.ok()) return;
     }
   }
+}
+
+void SinkProcess::Advance(absl::Duration duration) {
+  io_.Advance(duration);
+  io_.RunUntilIdle();
 }
 
 absl::Status SinkProcess::WriteBatch(ShardIndex shard, Step step) {
@@ -134,13 +177,31 @@ absl::StatusOr<Committed> ReadCommitted(FileSystem& files,
   committed.settled = reader.settled();
   for (ShardIndex shard = 0; shard < reader.shards(); ++shard) {
     std::string& contents = committed.contents.emplace_back();
-    for (const FileSinkReader::DataFile& file : reader.Files(shard)) {
+    ASSIGN_OR_RETURN(const auto data, reader.Files(shard));
+    for (const FileSinkReader::DataFile& file : data) {
       ASSIGN_OR_RETURN(const std::string bytes, files.ReadFile(file.path));
       EXPECT_GE(bytes.size(), file.committed_bytes) << file.path;
-      contents += bytes.substr(0, file.committed_bytes);
+      contents +=
+          Decompressed(file.compression, bytes.substr(0, file.committed_bytes));
     }
   }
   return committed;
+}
+
+std::vector<std::string> ReadWholeFiles(FakeFileSystem& files) {
+  std::vector<std::string> shards(kShards);
+  const std::string directory = absl::StrCat(kDirectory, "/files/");
+  for (const std::string& path : files.Files()) {
+    if (!absl::StartsWith(path, directory)) continue;
+    const std::string name = path.substr(directory.size());
+    if (name.front() == '.') continue;
+    Compression compression = Compression::kNone;
+    if (absl::EndsWith(name, ".gz")) compression = Compression::kGzip;
+    if (absl::EndsWith(name, ".zst")) compression = Compression::kZstd;
+    const ShardIndex shard = static_cast<ShardIndex>(name[8] - '0');
+    shards[shard] += Decompressed(compression, *files.Contents(path));
+  }
+  return shards;
 }
 
 void ExpectConsistent(const Committed& committed) {

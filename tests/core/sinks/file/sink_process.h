@@ -5,7 +5,9 @@
 #include "core/base/filesystem.h"
 #include "core/base/path_policy.h"
 #include "core/contract/output_target.h"
+#include "core/sinks/file/config.h"
 #include "core/sinks/file/file_sink.h"
+#include "tests/support/fake_filesystem.h"
 #include "tests/support/manual_executor.h"
 
 #include <absl/status/status.h>
@@ -40,7 +42,8 @@ class SinkProcess {
     Step steps = 4;
     // How often a batch that failed is tried again, whatever the error.
     int retries = 0;
-    uint64_t manifest_bytes_max = uint64_t{16} << 20;
+    // Its path is kDirectory.
+    FileSinkConfig config;
   };
   SinkProcess(FileSystem& files, Options options);
 
@@ -51,6 +54,9 @@ class SinkProcess {
   // The two halves of Run.
   void Open();
   void WriteAll();
+  // Lets time pass.
+  void Advance(absl::Duration duration);
+  absl::Status Close() { return sink_.Close(); }
 
   // What Open returned.
   const absl::StatusOr<std::vector<Step>>& opened() const { return opened_; }
@@ -89,5 +95,18 @@ absl::StatusOr<Committed> ReadCommitted(FileSystem& files,
 
 // Fails the test unless each shard holds exactly the rows below its progress.
 void ExpectConsistent(const Committed& committed);
+
+// What a reader finds that knows only names: by shard, the rows in whole files
+// of files/ (of the default name, or one that sorts as it does), decompressed,
+// in the order of their names.
+std::vector<std::string> ReadWholeFiles(FakeFileSystem& files);
+
+// Configurations in which every part of the sink has work to do.
+// A manifest of that many bytes a part.
+FileSinkConfig InParts(uint64_t manifest_bytes_max);
+// Files of a few rows that keep their names, in segments of two.
+FileSinkConfig Rolling();
+// The same, compressed, and renamed when they are whole.
+FileSinkConfig Renaming(Compression compression);
 
 }  // namespace penstock::core
