@@ -1,5 +1,6 @@
 #include "server/builtin.h"
 
+#include "core/format/csv/csv_format.h"
 #include "core/format/json/json_format.h"
 #include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
@@ -18,10 +19,12 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterParser("ndjson", core::MakeNdjsonParser);
   registry.RegisterParser("json", core::MakeJsonParser);
   registry.RegisterParser("msgpack", core::MakeMsgpackParser);
+  registry.RegisterParser("csv", core::MakeCsvParser);
   registry.RegisterEncoder("raw", core::MakeRawEncoder);
   registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
   registry.RegisterEncoder("json", core::MakeJsonEncoder);
   registry.RegisterEncoder("msgpack", core::MakeMsgpackEncoder);
+  registry.RegisterEncoder("csv", core::MakeCsvEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("null", core::MakeNullSink);
   registry.RegisterSink("postgres", core::MakePostgresSink);

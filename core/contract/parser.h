@@ -5,6 +5,7 @@
 #include "core/record/block.h"
 #include "core/record/record_batch.h"
 
+#include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
 #include <cstddef>
@@ -96,7 +97,7 @@ class Parser {
   // Errors: bad records are data; there is no other failure.
   virtual ParseResult Parse(const Fragment& fragment) = 0;
   virtual std::unique_ptr<Splitter> MakeSplitter() const = 0;
-  // Seed: `fork`: same configuration, fresh counters.
+  // Seed: `fork`: same configuration and prologue, fresh counters.
   virtual std::unique_ptr<Parser> Fork() const = 0;
   // Sets the 1-based number of the next record and line (after a seek).
   virtual void SetPosition(uint64_t record_number, uint64_t line) = 0;
@@ -105,6 +106,18 @@ class Parser {
   // these, as a fragment with `is_cut`, and goes on behind the next boundary:
   // the parser makes one error of them.
   virtual size_t RecordBytesMax() const { return size_t{16} << 20; }
+
+  // Ours: how much of its source's beginning the parser has to know wherever it
+  // starts (a header that names the fields); 0: nothing.
+  virtual size_t PrologueBytesMax() const { return 0; }
+  // Tells it the first PrologueBytesMax() bytes, or all that there are by now.
+  // A source does so before it has a fragment of an input parsed, at whatever
+  // offset, until the answer is true: all that there was to know is known. What
+  // was known of another input is forgotten.
+  // Errors: INVALID_CONFIG if no record of such a source will ever be good.
+  virtual absl::StatusOr<bool> LearnPrologue(absl::string_view /*beginning*/) {
+    return true;
+  }
 };
 
 }  // namespace penstock::core

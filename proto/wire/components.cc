@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/connector/route_config.h"
+#include "core/format/csv/config.h"
 #include "core/format/json/config.h"
 #include "core/format/msgpack/config.h"
 #include "core/format/ndjson/config.h"
@@ -12,6 +13,7 @@
 #include "core/sinks/postgres/config.h"
 #include "core/sources/file/config.h"
 #include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/csv_config.h"
 #include "proto/wire/field_reader.h"
 #include "proto/wire/file_config.h"
 #include "proto/wire/file_sink_config.h"
@@ -130,6 +132,8 @@ ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
     case v1::FormatSpec::kJson:
       return KeyedFormat<core::JsonConfig>(spec.json(), limits,
                                            JoinPath(path, "json"), violations);
+    case v1::FormatSpec::kCsv:
+      return CsvFromProto(spec.csv(), limits, path, violations);
     case v1::FormatSpec::TYPE_NOT_SET:
       break;
   }
@@ -196,6 +200,9 @@ ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
     has_key = As<core::JsonConfig>(format).key.has_value();
   } else if (format.type() == "msgpack") {
     has_key = As<core::MsgpackConfig>(format).key.has_value();
+  } else if (format.type() == "csv") {
+    const auto& csv = As<core::CsvConfig>(format);
+    has_key = csv.key.has_value() || csv.key_column.has_value();
   }
   if (has_key) return std::make_shared<core::KeyHashRouteConfig>();
   return std::make_shared<core::PartitionRouteConfig>();
@@ -224,6 +231,8 @@ v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
     v1::MsgpackFormat& msgpack = *result.mutable_msgpack();
     const auto& key = As<core::MsgpackConfig>(config).key;
     if (key.has_value()) msgpack.set_key(*key);
+  } else if (config.type() == "csv") {
+    *result.mutable_csv() = CsvToProto(As<core::CsvConfig>(config));
   } else {
     UnknownType(config);
   }

@@ -4,6 +4,7 @@
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
+#include <absl/strings/str_replace.h>
 #include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
@@ -83,6 +84,37 @@ std::string MakeNdjsonCorpus(size_t bytes_min, uint64_t seed) {
   for (uint64_t id = 1; text.size() < bytes_min; ++id) {
     time_ms += static_cast<int64_t>(random.Uniform(4));
     AppendRecord(id, time_ms, random, text);
+  }
+  return text;
+}
+
+std::string MakeCsvCorpus(size_t bytes_min, uint64_t seed) {
+  Random random(seed);
+  std::string text;
+  text.reserve(bytes_min + 512);
+  int64_t time_ms = 1'700'000'000'000;
+  for (uint64_t id = 1; text.size() < bytes_min; ++id) {
+    time_ms += static_cast<int64_t>(random.Uniform(4));
+    const uint64_t level = random.Uniform(10);
+    const int status = level < 7 ? 200 : (level < 9 ? 429 : 500);
+    absl::StrAppend(
+        &text, id, ",",
+        absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(time_ms),
+                         absl::UTCTimeZone()),
+        ",", level < 7 ? "INFO" : (level < 9 ? "WARN" : "ERROR"), ",",
+        PickOne(random, kServices), ",", PickOne(random, kMethods), ",",
+        status);
+    absl::StrAppendFormat(&text, ",%.3f,%d,", random.Double() * 250,
+                          random.Uniform(uint64_t{1} << 20));
+    if (random.Uniform(64) != 0) {
+      absl::StrAppendFormat(&text, "u%08x", random.Uniform(uint64_t{1} << 32));
+    }
+    const std::string message =
+        absl::StrReplaceAll(PickMessage(random), {{"\\\"", "\"\""}});
+    const absl::string_view quote =
+        message.find_first_of("\",") == std::string::npos ? "" : "\"";
+    absl::StrAppend(&text, ",", status == 200 ? "true" : "false", ",", quote,
+                    message, quote, "\n");
   }
   return text;
 }

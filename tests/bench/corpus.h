@@ -13,4 +13,9 @@ namespace penstock::core {
 // characters beyond ASCII, one in 64 a null user.
 std::string MakeNdjsonCorpus(size_t bytes_min, uint64_t seed);
 
+// Whole records of CSV, at least `bytes_min` bytes: the same log records
+// without what is nested. id, ts, level, service, method, status, latency_ms,
+// bytes, user, ok, message: about 100 bytes; one message in five is in quotes.
+std::string MakeCsvCorpus(size_t bytes_min, uint64_t seed);
+
 }  // namespace penstock::core

@@ -1,6 +1,7 @@
 #include "tests/fuzz/fuzz_format.h"
 
 #include "core/base/check.h"
+#include "core/format/csv/csv_format.h"
 #include "core/format/json/json_format.h"
 #include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
@@ -43,6 +44,32 @@ Config WithKey(size_t record_bytes_max) {
   return config;
 }
 
+std::unique_ptr<Parser> MakeCsv(size_t record_bytes_max) {
+  CsvConfig config;
+  config.record_bytes_max = record_bytes_max;
+  config.flexible = true;
+  config.key_column = 1;
+  return *MakeCsvParser(
+      config,
+      {{{.name = "a"},
+        {.name = "b", .type = SqlType::kDecimal, .precision = 9, .scale = 2},
+        {.name = "c", .type = SqlType::kVariant}}});
+}
+
+// All that the other one leaves out.
+std::unique_ptr<Parser> MakeCsvWithHeader(size_t record_bytes_max) {
+  CsvConfig config;
+  config.record_bytes_max = record_bytes_max;
+  config.header = true;
+  config.dialect = {.delimiter = ';',
+                    .escape = CsvEscape::kBackslash,
+                    .comment = '#',
+                    .trim = true};
+  config.null_tokens = {"NULL"};
+  config.key = "b";
+  return *MakeCsvParser(config, {{{.name = "a"}}});
+}
+
 const std::vector<std::pair<std::string, MakeParser>>& Formats() {
   static const auto& formats =
       *new std::vector<std::pair<std::string, MakeParser>>{
@@ -62,6 +89,8 @@ const std::vector<std::pair<std::string, MakeParser>>& Formats() {
              return *MakeJsonParser(WithKey<JsonConfig>(record_bytes_max),
                                     Columns());
            }},
+          {"csv", MakeCsv},
+          {"csv_header", MakeCsvWithHeader},
           {"msgpack", [](size_t record_bytes_max) {
              return *MakeMsgpackParser(WithKey<MsgpackConfig>(record_bytes_max),
                                        Columns());

@@ -25,6 +25,7 @@ PROTOCOL = VALUES + (
 # What sources, formats, routers and sinks are configured with.
 CONFIGURATIONS = (
     "core/connector/route_config.h",
+    "core/format/csv/config.h",
     "core/format/json/config.h",
     "core/format/msgpack/config.h",
     "core/format/ndjson/config.h",

@@ -44,6 +44,8 @@ FaultText TextOf(ValueFault fault) {
       return {kWrongType, "is no timestamp", "write it 2026-01-31T23:59:59.5"};
     case ValueFault::kNotUuid:
       return {kWrongType, "is no UUID"};
+    case ValueFault::kNotJson:
+      return {kWrongType, "is no JSON"};
     case ValueFault::kNotSingle:
       return {kWrongType, "is no single value",
               "declare the column array, map, struct or variant"};

@@ -24,6 +24,7 @@ enum class ValueFault : uint8_t {
   kNotTime,
   kNotTimestamp,
   kNotUuid,
+  kNotJson,
   // A single value where there must be several, or the other way round.
   kNotSingle,
   kNotArray,

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace penstock::core {
@@ -20,6 +21,16 @@ namespace {
 constexpr uint64_t kBlockBytesMin = 4096;
 
 }  // namespace
+
+absl::StatusOr<bool> LearnPrologue(Content& content, Parser& parser) {
+  const size_t bytes_max = parser.PrologueBytesMax();
+  if (bytes_max == 0) return true;
+  ASSIGN_OR_RETURN(const uint64_t size, content.SizeUpTo(bytes_max));
+  std::string beginning(std::min<uint64_t>(bytes_max, size), '\0');
+  ASSIGN_OR_RETURN(const size_t got, content.Peek(0, beginning));
+  beginning.resize(got);
+  return parser.LearnPrologue(beginning);
+}
 
 FragmentReader::FragmentReader(Content& content, const Parser& parser,
                                Blocks& blocks)

@@ -24,6 +24,11 @@ enum class Tail {
   kHold
 };
 
+// Tells `parser` what the file begins with. Returns: whether it knows all of
+// that now (Parser::LearnPrologue). Errors: those of the parser and the
+// content.
+absl::StatusOr<bool> LearnPrologue(Content& content, Parser& parser);
+
 // Reads a block at a time, from wherever it was put. What lies behind the last
 // boundary of a block is read again with the next one. A record longer than a
 // block gets a larger block, up to the parser's RecordBytesMax(); of a longer

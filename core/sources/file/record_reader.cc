@@ -63,6 +63,7 @@ absl::Status RecordReader::Attach(KnownFile& file, OpenFile opened) {
 }
 
 void RecordReader::Take(KnownFile& file, OpenFile opened) {
+  if (prologue_of_ == file.position.id) prologue_of_.reset();
   file.is_compressed = opened.is_compressed();
   file.reading =
       std::make_unique<Reading>(std::move(opened), *parser_, blocks_);
@@ -109,6 +110,11 @@ absl::StatusOr<RecordReader::Result> RecordReader::Read(
   const bool is_cut_off = defect.has_value() && piece.fragment.has_value() &&
                           piece.fragment->is_last;
   if (piece.fragment.has_value() && !is_cut_off) {
+    if (prologue_of_ != file.position.id) {
+      prologue_of_.reset();
+      ASSIGN_OR_RETURN(const bool is_known, LearnPrologue(content, *parser_));
+      if (is_known) prologue_of_ = file.position.id;
+    }
     const Place before = PlaceOf(file);
     Parse(file, piece, result);
     if (const absl::Status learned = LearnBeginning(file); !learned.ok()) {

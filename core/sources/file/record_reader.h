@@ -60,7 +60,8 @@ class RecordReader {
   // Takes what was opened and is known to be `file`.
   void Take(KnownFile& file, OpenFile opened);
   // One result. `limit`: the step that is replayed ends there. Requires: open.
-  // Errors: POSITION_EXPIRED if the file ends before `limit`; the file's.
+  // Errors: POSITION_EXPIRED if the file ends before `limit`; INVALID_CONFIG if
+  // the parser cannot use a file that begins so; the file's.
   absl::StatusOr<Result> Read(KnownFile& file, std::optional<uint64_t> limit);
   // Moves to `place`, which is taken for a boundary.
   void GoTo(KnownFile& file, const FilePosition& place);
@@ -94,6 +95,8 @@ class RecordReader {
   std::unique_ptr<Parser> parser_;
   // The file that the parser is in.
   std::optional<uint32_t> parsing_;
+  // The file of which it knows all that Parser::LearnPrologue tells.
+  std::optional<uint32_t> prologue_of_;
   Blocks blocks_;
 };
 

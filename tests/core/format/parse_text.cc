@@ -144,8 +144,16 @@ void PrintTo(const ParsedText& parsed, std::ostream* out) {
   }
 }
 
+void LearnBeginning(Parser& parser, absl::string_view text) {
+  // Where that fails the records say so, too.
+  const auto learned =
+      parser.LearnPrologue(text.substr(0, parser.PrologueBytesMax()));
+  (void)learned;
+}
+
 ParsedText ParseInReads(Parser& parser, absl::string_view text,
                         size_t read_bytes, int64_t offset) {
+  if (offset == 0) LearnBeginning(parser, text);
   const std::unique_ptr<Splitter> splitter = parser.MakeSplitter();
   const size_t cut_at = parser.RecordBytesMax() + Parser::kFramingBytesMax;
   Feeder feeder(parser);
@@ -184,12 +192,14 @@ ParsedText ParseInReads(Parser& parser, absl::string_view text,
 }
 
 ParsedText ParseWhole(Parser& parser, absl::string_view text) {
+  LearnBeginning(parser, text);
   Feeder feeder(parser);
   feeder.Feed(text, 0, true);
   return feeder.Finish();
 }
 
 ParsedText ParseResumed(Parser& parser, absl::string_view text, size_t split) {
+  LearnBeginning(parser, text);
   const size_t first =
       parser.MakeSplitter()->Input(text.substr(0, split)).value_or(0);
   Feeder feeder(parser);
@@ -201,17 +211,32 @@ ParsedText ParseResumed(Parser& parser, absl::string_view text, size_t split) {
 }
 
 std::vector<uint64_t> ResultBytes(Parser& parser, absl::string_view text) {
+  LearnBeginning(parser, text);
   Feeder feeder(parser);
   feeder.Feed(text, 0, true);
   return feeder.result_bytes();
 }
 
-ParsedText ParseSplit(Parser& parser, absl::string_view text, size_t split) {
+ParsedText ParseSplit(Parser& parser, absl::string_view text,
+                      const std::vector<size_t>& splits) {
+  LearnBeginning(parser, text);
   const std::unique_ptr<Splitter> splitter = parser.MakeSplitter();
-  const size_t first = splitter->Input(text.substr(0, split)).value_or(0);
   Feeder feeder(parser);
-  if (first > 0) feeder.Feed(text.substr(0, first), 0, false);
-  feeder.Feed(text.substr(first), static_cast<int64_t>(first), true);
+  // Where the next piece begins, and how much the splitter has seen.
+  size_t begin = 0;
+  size_t seen = 0;
+  for (const size_t split : splits) {
+    const std::optional<size_t> boundary =
+        splitter->Input(text.substr(seen, split - seen));
+    if (boundary.has_value()) {
+      const size_t end = seen + *boundary;
+      feeder.Feed(text.substr(begin, end - begin), static_cast<int64_t>(begin),
+                  false);
+      begin = end;
+    }
+    seen = split;
+  }
+  feeder.Feed(text.substr(begin), static_cast<int64_t>(begin), true);
   return feeder.Finish();
 }
 

@@ -40,8 +40,12 @@ struct ParsedText {
 };
 void PrintTo(const ParsedText& parsed, std::ostream* out);
 
+// Tells the parser what a source begins with; its answer is passed over.
+void LearnBeginning(Parser& parser, absl::string_view text);
+
 // Reads `text` in pieces of `read_bytes`: what lies behind the last boundary is
-// read again, more of it where there is none. Starts at source offset `offset`.
+// read again, more of it where there is none. Starts at source offset `offset`;
+// above 0 the parser has been told what comes before.
 ParsedText ParseInReads(Parser& parser, absl::string_view text,
                         size_t read_bytes, int64_t offset = 0);
 // In one piece.
@@ -50,8 +54,9 @@ ParsedText ParseWhole(Parser& parser, absl::string_view text);
 ParsedText ParseResumed(Parser& parser, absl::string_view text, size_t split);
 // What each result of it holds besides the block, in bytes.
 std::vector<uint64_t> ResultBytes(Parser& parser, absl::string_view text);
-// In two pieces, the first of which ends at the last boundary in the first
-// `split` bytes.
-ParsedText ParseSplit(Parser& parser, absl::string_view text, size_t split);
+// In pieces that end at the last boundaries before each of `splits`, which
+// rise, and at the end.
+ParsedText ParseSplit(Parser& parser, absl::string_view text,
+                      const std::vector<size_t>& splits);
 
 }  // namespace penstock::core

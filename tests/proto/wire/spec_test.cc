@@ -1,6 +1,7 @@
 #include "proto/wire/spec.h"
 
 #include "core/base/error.h"
+#include "core/format/csv/config.h"
 #include "core/format/json/config.h"
 #include "core/format/msgpack/config.h"
 #include "core/format/ndjson/config.h"
@@ -261,6 +262,45 @@ TEST(SpecTest, TheFirstBackOffFollowsAShorterMaximum) {
       5'000'000);
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
   EXPECT_EQ(spec.delivery.retry.initial, absl::Milliseconds(5));
+}
+
+TEST(SpecTest, OfCsvEveryDefaultIsWrittenOut) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_csv();
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(As<core::CsvConfig>(spec.format).dialect, core::CsvDialect());
+  EXPECT_EQ(spec.route->type(), "partition");
+  EXPECT_EQ(SpecToProto(spec).format().csv().ShortDebugString(),
+            "delimiter: \",\" quote: \"\\\"\" escape: CSV_ESCAPE_DOUBLED "
+            "header: false comment: \"\" trim: false flexible: false "
+            "keep_blank_lines: false empty_is_null: true");
+}
+
+TEST(SpecTest, CsvComesBackAsItWasGiven) {
+  v1::ConnectorSpec given = Smallest();
+  *given.mutable_format() = ParseText(R"pb(
+                              format {
+                                csv {
+                                  delimiter: "\t"
+                                  quote: "'"
+                                  escape: CSV_ESCAPE_BACKSLASH
+                                  header: true
+                                  comment: "#"
+                                  trim: true
+                                  flexible: true
+                                  keep_blank_lines: true
+                                  empty_is_null: false
+                                  null_tokens: "NULL"
+                                  null_tokens: "\\N"
+                                  key_column: 3
+                                }
+                              }
+                            )pb")
+                                .format();
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(SpecToProto(spec).format().DebugString(),
+            given.format().DebugString());
 }
 
 TEST(SpecTest, ComponentsAreTyped) {

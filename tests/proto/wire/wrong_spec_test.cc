@@ -55,6 +55,59 @@ INSTANTIATE_TEST_SUITE_P(
                 s.mutable_format()->mutable_ndjson()->set_key("a..b");
               },
               "format.ndjson.key"},
+        Wrong{"CsvDelimiterOfTwoBytes",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->set_delimiter("||");
+              },
+              "format.csv.delimiter"},
+        Wrong{"CsvNoDelimiter",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->set_delimiter("");
+              },
+              "format.csv.delimiter"},
+        Wrong{
+            "CsvQuoteIsTheDelimiter",
+            [](auto& s) { s.mutable_format()->mutable_csv()->set_quote(","); },
+            "format.csv.quote"},
+        Wrong{"CsvCommentIsTheQuote",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->set_comment("\"");
+              },
+              "format.csv.comment"},
+        Wrong{"CsvEscapeUnspecified",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->set_escape(
+                    v1::CSV_ESCAPE_UNSPECIFIED);
+              },
+              "format.csv.escape"},
+        Wrong{"CsvEscapeWithoutQuotes",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->set_quote("");
+                s.mutable_format()->mutable_csv()->set_escape(
+                    v1::CSV_ESCAPE_BACKSLASH);
+              },
+              "format.csv.escape"},
+        Wrong{"CsvEmptyNullToken",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->add_null_tokens("");
+              },
+              "format.csv.null_tokens"},
+        Wrong{"CsvNullTokenThatNoFieldIs",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->add_null_tokens("a,b");
+              },
+              "format.csv.null_tokens"},
+        Wrong{"CsvTwoKeys",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->set_key("a");
+                s.mutable_format()->mutable_csv()->set_key_column(1);
+              },
+              "format.csv.key_column"},
+        Wrong{"CsvKeyColumnZero",
+              [](auto& s) {
+                s.mutable_format()->mutable_csv()->set_key_column(0);
+              },
+              "format.csv.key_column"},
         Wrong{"NoShards", [](auto& s) { s.set_shards(0); }, "shards"},
         Wrong{"ManyShards", [](auto& s) { s.set_shards(1025); }, "shards"},
         Wrong{"LevelUnspecified",
@@ -303,11 +356,11 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"NoRecordsInAStep",
               [](auto& s) { s.mutable_limits()->set_step_records_max(0); },
               "limits.step_records_max"},
-        Wrong{"MemoryBelowTheSum",
-              [](auto& s) {
-                s.mutable_limits()->set_memory_max((160 << 20) - 1);
-              },
-              "limits.memory_max"}),
+        Wrong{
+            "MemoryBelowTheSum",
+            [](auto&
+                   s) { s.mutable_limits()->set_memory_max((160 << 20) - 1); },
+            "limits.memory_max"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
