@@ -111,6 +111,9 @@ inline auto Answer<Nothing>::Callback() {
 // Owner:   a test. Everything outlives the connectors it makes.
 // Threads: confined to the test's thread.
 class Harness {
+  // First, for what is below may hold its files until it dies.
+  FakeFileSystem files_;
+
  public:
   explicit Harness(FakeSource::Options source = FakeSource::Options(),
                    FakeTarget::Options target = FakeTarget::Options());
@@ -184,7 +187,6 @@ class Harness {
  private:
   class Observer;
 
-  FakeFileSystem files_;
   const PathPolicy paths_;
   const FakeTarget::Options target_options_;
 };
