@@ -52,12 +52,7 @@ absl::StatusOr<Hand> Hand::Take(core::Control& control, StateStore& store,
                      store.TakeLeadership(std::move(reply));
                    }));
   RETURN_IF_ERROR(CheckIncarnation(options, stored));
-  ASSIGN_OR_RETURN(StoreTransaction reconciled, Reconcile(options, stored));
-  Hand hand(control, store, options, *configured, std::move(stored));
-  if (!reconciled.IsEmpty()) {
-    RETURN_IF_ERROR(hand.Commit(std::move(reconciled)));
-  }
-  return hand;
+  return Hand(control, store, options, *configured, std::move(stored));
 }
 
 Hand::Hand(core::Control& control, StateStore& store, ControllerOptions options,
@@ -72,7 +67,8 @@ Hand::Hand(core::Control& control, StateStore& store, ControllerOptions options,
       incarnation_(std::move(stored.incarnation)),
       name_(configured.name),
       level_asked_(configured.level),
-      stored_(std::move(stored.connectors.at(name_))),
+      configured_(configured.spec_bytes),
+      stored_(std::move(stored.connectors[name_])),
       journal_(stored_.base_steps, stored_.position,
                std::exchange(stored_.journal, {})) {}
 
@@ -99,12 +95,7 @@ bool Hand::IsExactlyOnce() const {
   return status_.level == core::FtModel::kExactlyOnce;
 }
 
-absl::StatusOr<Hand::Opened> Hand::Open(bool reopen) {
-  const uint64_t open_number = stored_.open_number + 1;
-  StoreTransaction reserve;
-  reserve.reserve_writers.push_back({name_, open_number});
-  RETURN_IF_ERROR(Commit(std::move(reserve)));
-  stored_.open_number = open_number;
+absl::Status Hand::MakeRoom(bool reopen) {
   if (reopen) {
     // Whatever life there is.
     RETURN_IF_ERROR(Await<core::DisconnectReply>([&](auto reply) {
@@ -113,7 +104,55 @@ absl::StatusOr<Hand::Opened> Hand::Open(bool reopen) {
                           {.deadline = options_.disconnect_deadline},
                           std::move(reply));
                     }).status());
+  } else {
+    const absl::Status found = Await<core::ConnectorStatus>([&](auto reply) {
+                                 control_.Get(name_, std::move(reply));
+                               }).status();
+    if (found.ok()) {
+      return core::MakeError(
+          core::Reason::ALREADY_EXISTS,
+          absl::StrCat("opening connector '", name_,
+                       "': it is open already; go on with it, or --reopen"),
+          {{"connector", name_}});
+    }
+    if (!core::HasReason(found, core::Reason::NO_SUCH_CONNECTOR)) return found;
   }
+  ControllerOptions options = options_;
+  std::erase_if(options.connectors, [this](const PipelineConnector& each) {
+    return each.name != name_;
+  });
+  StoredPipeline pipeline;
+  // One that was never stored is new.
+  if (!stored_.spec_bytes.empty()) {
+    stored_.journal = Rows();
+    pipeline.connectors.emplace(name_, stored_);
+  }
+  ASSIGN_OR_RETURN(StoreTransaction reconciled, Reconcile(options, pipeline));
+  if (!reconciled.IsEmpty()) {
+    RETURN_IF_ERROR(Commit(std::move(reconciled)));
+  }
+  stored_ = std::move(pipeline.connectors[name_]);
+  stored_.journal.clear();
+  return absl::OkStatus();
+}
+
+std::vector<core::StepResult> Hand::Rows() const {
+  std::vector<core::StepResult> rows;
+  core::Step step = journal_.base_steps();
+  while (const auto row = journal_.At(step)) {
+    rows.push_back(*row);
+    step = row->step + 1;
+  }
+  return rows;
+}
+
+absl::StatusOr<Hand::Opened> Hand::Open(bool reopen) {
+  RETURN_IF_ERROR(MakeRoom(reopen));
+  const uint64_t open_number = stored_.open_number + 1;
+  StoreTransaction reserve;
+  reserve.reserve_writers.push_back({name_, open_number});
+  RETURN_IF_ERROR(Commit(std::move(reserve)));
+  stored_.open_number = open_number;
   core::OpenRequest request;
   request.fence = fence_;
   request.request_id = NewHeader().request_id;
@@ -146,6 +185,14 @@ absl::StatusOr<Hand::Opened> Hand::Open(bool reopen) {
 }
 
 absl::Status Hand::Look() {
+  if (!stored_.opened) {
+    return core::MakeError(
+        core::Reason::ILLEGAL_TRANSITION,
+        absl::StrCat("commanding connector '", name_,
+                     "': no open of it was stored; open it, with --reopen if "
+                     "it lives"),
+        {{"connector", name_}});
+  }
   ASSIGN_OR_RETURN(status_, Await<core::ConnectorStatus>([&](auto reply) {
                      control_.Get(name_, std::move(reply));
                    }));

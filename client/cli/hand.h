@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace penstock::client {
 
@@ -30,7 +31,7 @@ namespace penstock::client {
 class Hand {
  public:
   // `options`: as for a Controller; of its connectors, this is about the one of
-  // that name.
+  // that name. Takes the next epoch and changes nothing else.
   static absl::StatusOr<Hand> Take(core::Control& control, StateStore& store,
                                    const ControllerOptions& options,
                                    const std::string& connector);
@@ -41,8 +42,16 @@ class Hand {
     size_t steps_to_replay = 0;
   };
   // At the checkpoint. `reopen`: whatever life of the connector there is, is
-  // deleted first; otherwise a living one is ALREADY_EXISTS.
+  // deleted first; otherwise a living one is ALREADY_EXISTS. An edited
+  // specification takes effect here, by the rules of the controller, and
+  // nowhere else: a life goes on with the one that it was opened with.
   absl::StatusOr<Opened> Open(bool reopen);
+
+  // The configured specification is another than the stored one.
+  bool is_edited() const { return stored_.spec_bytes != configured_; }
+
+  // The others need an open that was stored: what a target holds must be known
+  // before a step is journaled.
 
   // Makes the next journaled step again. nullopt: all of them were.
   struct Replayed {
@@ -81,6 +90,8 @@ class Hand {
   // With a request id.
   core::CommandHeader NewHeader();
   absl::Status Commit(StoreTransaction transaction);
+  // No life of the connector is left; takes the configured specification.
+  absl::Status MakeRoom(bool reopen);
   // Looks at the living connector; what it made and nobody journaled, because
   // a command died, is journaled now.
   absl::Status Look();
@@ -88,6 +99,8 @@ class Hand {
   absl::Status Journal(std::shared_ptr<const core::StepResult> result);
   absl::Status SetPaused(bool paused);
   bool IsExactlyOnce() const;
+  // Those of the journal.
+  std::vector<core::StepResult> Rows() const;
 
   core::Control& control_;
   StateStore& store_;
@@ -96,6 +109,7 @@ class Hand {
   std::string incarnation_;
   const std::string name_;
   const std::optional<core::FtModel> level_asked_;
+  const std::string configured_;
   StoredConnector stored_;
   ConnectorJournal journal_;
   // As of the last Look.

@@ -317,10 +317,15 @@ absl::StatusOr<CliExit> TryHand(HandVerb verb, const HandOptions& options,
   ASSIGN_OR_RETURN(const auto store, OpenStore(verb, pipeline, executor));
   ASSIGN_OR_RETURN(
       Hand hand, Hand::Take(client->control(), *store, controller, connector));
+  if (verb != HandVerb::kOpen && hand.is_edited()) {
+    std::cerr << "note: " << options.pipeline_file << " is not what '"
+              << connector
+              << "' was opened with; an edit takes effect at the next open\n";
+  }
   return Do(verb, hand, options, report);
 }
 
-absl::Status TryDrain(const DrainOptions& options, Report& report) {
+absl::StatusOr<CliExit> TryDrain(const DrainOptions& options, Report& report) {
   ASSIGN_OR_RETURN(const absl::Duration deadline,
                    ParseWait(options.deadline, "--deadline"));
   ClientOptions client_options;
@@ -338,8 +343,14 @@ absl::Status TryDrain(const DrainOptions& options, Report& report) {
     report.Numbers(
         absl::StrCat(connector.connector(), ".dropped_steps"),
         {connector.dropped_steps().begin(), connector.dropped_steps().end()});
+    report.Number(absl::StrCat(connector.connector(), ".unqueued_records"),
+                  connector.unqueued().records());
+    if (!connector.error().empty()) {
+      report.Text(absl::StrCat(connector.connector(), ".error"),
+                  connector.error());
+    }
   }
-  return absl::OkStatus();
+  return drained.complete() ? CliExit::kOk : CliExit::kNotCheckpointed;
 }
 
 CliExit Fail(const absl::Status& status) {
@@ -359,10 +370,10 @@ CliExit RunHand(HandVerb verb, const HandOptions& options) {
 
 CliExit RunDrain(const DrainOptions& options) {
   Report report;
-  const absl::Status done = TryDrain(options, report);
-  if (!done.ok()) return Fail(done);
+  const absl::StatusOr<CliExit> exit = TryDrain(options, report);
+  if (!exit.ok()) return Fail(exit.status());
   report.Print(options.format);
-  return CliExit::kOk;
+  return *exit;
 }
 
 }  // namespace penstock::client

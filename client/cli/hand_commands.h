@@ -44,6 +44,7 @@ struct HandOptions {
 CliExit RunHand(HandVerb verb, const HandOptions& options);
 
 // `penstock drain`: the whole worker, as SIGTERM does, but it goes on to serve.
+// Exit codes: kNotCheckpointed if something was left.
 struct DrainOptions {
   std::string target = "127.0.0.1:7070";
   bool insecure = false;

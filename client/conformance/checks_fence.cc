@@ -125,6 +125,7 @@ absl::Status RunningQueueIsSuperseded(Subject& subject) {
   const v1::QueueRequest request = hand.QueueRequest(hand.steps);
   auto waiting = std::async(std::launch::async,
                             [&] { return hand.Send(request).status(); });
+  const absl::Status running = hand.AwaitRunning(request.step());
   // The other epoch is seen when this is answered.
   Hand successor(subject);
   successor.fence = hand.fence;
@@ -133,11 +134,9 @@ absl::Status RunningQueueIsSuperseded(Subject& subject) {
   const absl::Status released = successor.Release(0).status();
   const absl::Status ended = waiting.get();
   hand.fence = successor.fence;
+  RETURN_IF_ERROR(running);
   RETURN_IF_ERROR(released);
-  return Expect(
-      core::HasReason(ended, Reason::SUPERSEDED) ||
-          core::HasReason(ended, Reason::STALE_EPOCH),
-      absl::StrCat("a Queue of the old epoch ended with: ", ended.ToString()));
+  return ExpectRefused(ended, Reason::SUPERSEDED, "a Queue of the old epoch");
 }
 
 absl::Status InstanceMismatch(Subject& subject) {

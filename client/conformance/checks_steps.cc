@@ -84,10 +84,12 @@ absl::Status TwoAskForOneStep(Subject& subject) {
   const v1::QueueRequest request = hand.QueueRequest(hand.steps);
   const auto ask = [&] { return hand.Send(request); };
   auto first = std::async(std::launch::async, ask);
+  const absl::Status running = hand.AwaitRunning(request.step());
   auto second = std::async(std::launch::async, ask);
   const absl::Status released = hand.Release(hand.steps).status();
   const auto one = first.get();
   const auto two = second.get();
+  RETURN_IF_ERROR(running);
   RETURN_IF_ERROR(released);
   RETURN_IF_ERROR(one.status());
   RETURN_IF_ERROR(two.status());
@@ -102,8 +104,10 @@ absl::Status ReleaseOvertakes(Subject& subject) {
   const v1::QueueRequest request = hand.QueueRequest(hand.steps);
   auto waiting =
       std::async(std::launch::async, [&] { return hand.Send(request); });
+  const absl::Status running = hand.AwaitRunning(request.step());
   const absl::Status released = hand.Release(hand.steps).status();
   const auto answer = waiting.get();
+  RETURN_IF_ERROR(running);
   RETURN_IF_ERROR(released)
   << "Release while a Queue waits";
   RETURN_IF_ERROR(answer.status());

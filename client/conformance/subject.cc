@@ -293,6 +293,19 @@ absl::StatusOr<v1::Connector> Hand::Get() const {
   return std::move(*response.mutable_connector());
 }
 
+absl::Status Hand::AwaitRunning(uint64_t step) const {
+  const auto give_up = std::chrono::steady_clock::now() +
+                       absl::ToChronoMilliseconds(kCheckCallMax);
+  while (std::chrono::steady_clock::now() < give_up) {
+    ASSIGN_OR_RETURN(const v1::Connector now, Get());
+    if (now.has_running_step() && now.running_step() == step) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::InternalError(
+      absl::StrCat("a Queue of step ", step, " is not shown as running"));
+}
+
 absl::Status Hand::Run(int count) {
   RETURN_IF_ERROR(Open());
   RETURN_IF_ERROR(Extend().status());

@@ -104,6 +104,8 @@ class Hand {
       std::string request_id = "");
   absl::Status Delete();
   absl::StatusOr<v1::Connector> Get() const;
+  // Until the server says that it makes that step, or waits to.
+  absl::Status AwaitRunning(uint64_t step) const;
   // Open, Extend, and `count` steps.
   absl::Status Run(int count);
 

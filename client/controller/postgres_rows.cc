@@ -263,7 +263,9 @@ absl::Status PostgresPipeline::ForEachStep(const StepPage& page_of, Take take) {
       " AS bytes_long FROM $0.journal WHERE pipeline = $$1"
       " AND ($$2::text IS NULL OR (connector, step) > ($$2, $$3::numeric))"
       " ORDER BY connector, step LIMIT ",
-      page_of.rows_max, ") AS rows) AS page WHERE bytes_before < ",
+      page_of.rows_max,
+      ") AS rows) AS page WHERE bytes_before = 0 OR bytes_before + bytes_long "
+      "<= ",
       kJournalBytesMax, " ORDER BY connector, step"));
   std::optional<std::string> connector;
   uint64_t step = 0;

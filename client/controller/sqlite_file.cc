@@ -131,8 +131,8 @@ std::map<std::string, std::string> TablesBefore() {
   return tables;
 }
 
-// A controller of the version before that still has the file open commits
-// nothing more: its statements do not fit.
+// A controller of the version before that still has the file open journals
+// nothing more, as its statement does not fit; the next epoch ends it.
 absl::Status Upgrade(SqliteDatabase& database) {
   RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
   // Somebody else may have been here first.

@@ -61,6 +61,11 @@ Driver::Driver(ConnectorRuntime runtime, OpenRequest request,
       opened_(std::make_shared<Mailbox<OpenAnswer>>(waker)),
       skip_log_(5, absl::Seconds(10), state_.clock) {
   state_.on_state = [this](ConnectorState previous, ConnectorState next) {
+    {
+      // Whoever looks once it was told must not see the one before.
+      MutexLock lock(published_mu_);
+      published_.state = next;
+    }
     if (announcer_->observer() == nullptr) return;
     announcer_->observer()->OnState(instance_, previous, next);
   };

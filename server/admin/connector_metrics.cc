@@ -134,6 +134,13 @@ const Field kFields[] = {
     {"penstock_checkpointed_steps", "Checkpointed steps, exclusive count.",
      MetricType::Gauge,
      [](const ConnectorStatus& s) { return Number(s.checkpointed_steps); }},
+    {"penstock_delivery_level",
+     "Level it runs at: 0 none, 1 at_least_once, 2 exactly_once.",
+     MetricType::Gauge,
+     [](const ConnectorStatus& s) {
+       if (!s.level.has_value()) return 0.0;
+       return *s.level == core::FtModel::kExactlyOnce ? 2.0 : 1.0;
+     }},
     {"penstock_end_of_input", "1 once the source has reached its end.",
      MetricType::Gauge,
      [](const ConnectorStatus& s) { return s.end_of_input ? 1.0 : 0.0; }},

@@ -169,16 +169,17 @@ ControlService::ReadStepPart(grpc::CallbackServerContext* /*context*/,
 }
 
 void ControlService::LookUp(
-    const std::string& connector, UnaryDone done,
+    const core::ConnectorRef& ref, UnaryDone done,
     absl::AnyInvocable<void(const core::ConnectorStatus&)> see) {
-  dispatcher_.Get(connector,
-                  [done = std::move(done), see = std::move(see)](
-                      absl::StatusOr<core::ConnectorStatus> status) mutable {
-                    // It may be gone by now; what was asked took effect all the
-                    // same.
-                    if (status.ok()) see(*status);
-                    done(absl::OkStatus());
-                  });
+  dispatcher_.Get(
+      ref.connector,
+      [instance = ref.instance, done = std::move(done), see = std::move(see)](
+          absl::StatusOr<core::ConnectorStatus> status) mutable {
+        // That life may be gone by now; what was asked took effect all the
+        // same.
+        if (status.ok() && status->instance == instance) see(*status);
+        done(absl::OkStatus());
+      });
 }
 
 grpc::ServerUnaryReactor* ControlService::Release(
@@ -187,13 +188,13 @@ grpc::ServerUnaryReactor* ControlService::Release(
   return Unary(
       context, wire::FromProto(*request),
       [&](core::CommandHeader header, UnaryDone done) {
-        const std::string name = header.ref.connector;
+        const core::ConnectorRef ref = header.ref;
         response->set_released_steps(*header.released_steps);
         // It may be higher by now.
-        auto look = [this, name, response,
+        auto look = [this, ref, response,
                      done = std::move(done)](absl::Status status) mutable {
           if (!status.ok()) return done(std::move(status));
-          LookUp(name, std::move(done),
+          LookUp(ref, std::move(done),
                  [response](const core::ConnectorStatus& now) {
                    response->set_released_steps(std::max(
                        response->released_steps(), now.released_steps));
@@ -231,7 +232,7 @@ grpc::ServerUnaryReactor* ControlService::CommitCheckpoint(
                        done = std::move(done)](absl::Status status) mutable {
           if (!status.ok()) return done(std::move(status));
           positions_.Forget(ref.connector, ref.instance);
-          LookUp(ref.connector, std::move(done),
+          LookUp(ref, std::move(done),
                  [response](const core::ConnectorStatus& now) {
                    response->set_checkpointed_steps(std::max(
                        response->checkpointed_steps(), now.checkpointed_steps));

@@ -56,8 +56,9 @@ class ControlService final : public v1::ControlService::CallbackService {
                                   v1::DrainResponse* response) override;
 
  private:
-  // Shows `see` how that connector stands now, then finishes the call.
-  void LookUp(const std::string& connector, UnaryDone done,
+  // Shows `see` how that life of a connector stands now, then finishes the
+  // call.
+  void LookUp(const core::ConnectorRef& ref, UnaryDone done,
               absl::AnyInvocable<void(const core::ConnectorStatus&)> see);
 
   Dispatcher& dispatcher_;

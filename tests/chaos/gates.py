@@ -2,8 +2,9 @@
 """A person works the gates: the commands of `penstock`, one by one.
 
 Every command is a process of its own, as a person types it; between two of them
-worker and commands are killed. In the end `penstock run` goes on with what was
-begun by hand, and everything is there exactly once.
+the worker is killed (commands that die: tests/integration/hand_test.cc). In the
+end `penstock run` goes on with what was begun by hand, and everything is there
+exactly once.
 """
 import argparse
 import json
@@ -175,10 +176,11 @@ def drained(programs, directory, source):
     answer = programs.call("drain", "--worker", f"unix:{gates.socket}",
                            "--deadline", "1s", "--output", "json")
     found = json.loads(answer.stdout)
-    if not found["orders.dropped_steps"]:
+    if not found["orders.dropped_steps"] or found["complete"]:
         raise harness.Failure(f"drain said {found}")
+    expect("drain's exit code", answer.returncode, 8)
     expect_in("an open on a drained worker", "drain",
-              gates.say("open", code=1))
+              gates.say("open", "--reopen", code=1))
     harness.kill(gates.worker)
 
 

@@ -2,9 +2,9 @@
 """A real Prometheus scrapes two workers; the dashboard's queries have answers.
 
 One worker is at work, one has a connector that failed for good. Every query of
-deploy/grafana/penstock.json returns data (those about what must not happen may
-be empty), the recording rules record, and the alert for the failed connector
-fires while no other page does.
+deploy/grafana/penstock.json returns data, the recording rules record, and the
+alert for the failed connector fires, while none is even pending about the other
+connector.
 """
 import argparse
 import json
@@ -71,11 +71,11 @@ class Prometheus:
         found = self.ask("query", query=query)
         return [] if found is None else found["result"]
 
-    def firing(self):
+    def alerts(self, *states):
         alerts = self.ask("alerts")
         return [] if alerts is None else [
             (alert["labels"]["alertname"], alert["labels"].get("connector"))
-            for alert in alerts["alerts"] if alert["state"] == "firing"]
+            for alert in alerts["alerts"] if alert["state"] in states]
 
 
 def start_worker(programs, directory, name):
@@ -159,18 +159,23 @@ def main():
         ] == ["1", "1"], alive=[prometheus.process])
         fail_for_good(programs, failed, doomed)
         # Rates need two scrapes with a difference between them.
-        programs.call("queue", well)
-        programs.call("release", well)
+        for verb in ("queue", "release", "checkpoint"):
+            programs.call(verb, well)
         print(f"dashboard: {check_dashboard(prometheus)} queries have data",
               flush=True)
         harness.wait_until(
             "the alert of the failed connector", lambda:
-            ("PenstockConnectorFailed", "failed") in prometheus.firing())
-        others = {name for name, _ in prometheus.firing()} - {
-            "PenstockConnectorFailed", "PenstockMemoryCommitted"}
+            ("PenstockConnectorFailed", "failed") in
+            prometheus.alerts("firing"))
+        # The others wait for a minute or more: pending is bad enough. That the
+        # source of the other is held back, as nobody asks it for steps, is so.
+        others = {name for name, connector in
+                  prometheus.alerts("firing", "pending")
+                  if connector != "failed"} - {"PenstockTargetSlow"}
         if others:
-            raise harness.Failure(f"{others} fire as well")
-        print("alerts: the failed connector pages, nothing else", flush=True)
+            raise harness.Failure(f"{others} are about what is well")
+        print("alerts: the failed connector pages, no other is meant",
+              flush=True)
         for admin in admins:
             with urllib.request.urlopen(f"http://{admin}/metrics",
                                         timeout=10) as scrape:

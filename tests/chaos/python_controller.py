@@ -122,6 +122,7 @@ def stale(site):
     older = site.run
     harness.wait_until("commits", lambda: site.committed() > 0, alive=[older])
     site.start_controller()
+    # Both of its connectors, whichever heard of it.
     harness.wait_for_end(older, 1)
     site.finish()
 

@@ -5,7 +5,7 @@
 
 Kill it, or the worker, at any moment and start it again. See README.md.
 """
-import concurrent.futures
+import os
 import sqlite3
 import sys
 import threading
@@ -67,13 +67,12 @@ class Connector:
         is_open = False
         while True:
             try:
-                if not is_open:
-                    self._open()
+                is_open = is_open or self._open()
                 return self._work()
             except grpc.RpcError as error:
-                is_open = reason_of(error) in ASK_AGAIN
-                if not is_open and reason_of(error) not in REOPEN:
+                if reason_of(error) not in REOPEN | ASK_AGAIN:
                     raise
+                is_open = is_open and reason_of(error) in ASK_AGAIN
                 print(f"{self._name}: {error.details()}", flush=True)
                 time.sleep(0.2)
 
@@ -118,6 +117,7 @@ class Connector:
             gate.CommitCheckpointRequest(**self._to, steps=base))
         self._gates.Extend(
             gate.ExtendRequest(**self._to, request_id=token_hex()))
+        return True
 
     def _work(self):
         due, at_end = time.monotonic() + self._interval, False
@@ -154,17 +154,18 @@ def reason_of(error):
     status = status_pb2.Status.FromString(
         dict(error.trailing_metadata()).get("grpc-status-details-bin", b""))
     return "".join(status_pb2.ErrorInfo.FromString(detail.value).reason
-                   for detail in status.details
-                   if detail.type_url.endswith("ErrorInfo"))
+                   for detail in status.details[:1])  # It comes first.
 
 
 def main(path):
     with open(path, encoding="utf-8") as file:
         pipeline = json_format.Parse(file.read(), pipeline_pb2.PipelineSpec())
     store = Store(pipeline.store.removeprefix("sqlite:"))
-    drivers = [Connector(store, pipeline, spec) for spec in pipeline.connectors]
-    with concurrent.futures.ThreadPoolExecutor(len(drivers)) as pool:
-        list(pool.map(Connector.run, drivers))
+    # One that fails does not leave the others to go on alone.
+    threading.excepthook = lambda failed: (
+        sys.__excepthook__(*failed[:3]), sys.stderr.flush(), os._exit(1))
+    for spec in pipeline.connectors:
+        threading.Thread(target=Connector(store, pipeline, spec).run).start()
 
 
 if __name__ == "__main__":
