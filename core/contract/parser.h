@@ -106,6 +106,8 @@ class Parser {
   // these, as a fragment with `is_cut`, and goes on behind the next boundary:
   // the parser makes one error of them.
   virtual size_t RecordBytesMax() const { return size_t{16} << 20; }
+  // False: any byte means something wherever it stands.
+  virtual bool IsText() const { return true; }
 
   // Ours: how much of its source's beginning the parser has to know wherever it
   // starts (a header that names the fields); 0: nothing.

@@ -337,6 +337,12 @@ absl::StatusOr<bool> CsvParser::ReadHeader(absl::string_view text,
     if (record.is_comment || record.is_blank) continue;
     // Its line end may still come.
     if (record.next == record.end && !is_whole) break;
+    if (record.end - record.begin > config_.record_bytes_max) {
+      return MakeError(Reason::INVALID_CONFIG,
+                       absl::StrCat("read a CSV header: it is longer than ",
+                                    config_.record_bytes_max,
+                                    " bytes; raise limits.record_bytes_max"));
+    }
     if (record.fault != CsvFault::kNone || record.field_count > kNamesMax) {
       return MakeError(
           Reason::INVALID_CONFIG,

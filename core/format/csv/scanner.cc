@@ -267,7 +267,8 @@ size_t UnescapeCsv(const CsvDialect& dialect, absl::string_view content,
     const size_t plain = std::min(at, content.size());
     if (plain > 0) std::memcpy(to, content.data(), plain);
     to += plain;
-    if (at == absl::string_view::npos) break;
+    // An escape at the end, of a quote that was left open, stands for nothing.
+    if (at == absl::string_view::npos || at + 1 == content.size()) break;
     *to++ = content[at + 1];
     content.remove_prefix(at + 2);
   }

@@ -60,6 +60,7 @@ class MsgpackParser final : public Parser {
     progress_.record_number = record_number;
   }
   size_t RecordBytesMax() const override { return record_bytes_max_; }
+  bool IsText() const override { return false; }
 
  private:
   // A value in `text` that is not too large.

@@ -39,6 +39,9 @@ class Content {
   virtual absl::StatusOr<uint64_t> SizeUpTo(uint64_t limit) = 0;
   // After a call that met the end: why that is no good end, if it is not.
   virtual std::optional<Defect> DefectAtEnd() const = 0;
+  // After such a call: the rest may still be written. False: it ends well, or
+  // nothing that could follow mends it.
+  virtual bool IsUnfinished() const { return false; }
 };
 
 // A file whose bytes are the content.

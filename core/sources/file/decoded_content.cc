@@ -114,4 +114,8 @@ std::optional<Defect> DecodedContent::DefectAtEnd() const {
   return std::nullopt;
 }
 
+bool DecodedContent::IsUnfinished() const {
+  return !decoder_->defect().has_value() && !decoder_->MayEnd();
+}
+
 }  // namespace penstock::core

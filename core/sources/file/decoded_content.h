@@ -36,6 +36,7 @@ class DecodedContent final : public Content {
   absl::StatusOr<uint64_t> CountNuls() override;
   absl::StatusOr<uint64_t> SizeUpTo(uint64_t limit) override;
   std::optional<Defect> DefectAtEnd() const override;
+  bool IsUnfinished() const override;
 
  private:
   // Goes back to the beginning.

@@ -17,7 +17,6 @@ FileFollower::FileFollower(const Environment& environment, FileTable& files,
 void FileFollower::BeginSearch() {
   ++search_;
   now_ = environment_.clock.SteadyNow();
-  news_ = {};
 }
 
 void FileFollower::Look(const FoundFile& found) {

@@ -224,6 +224,8 @@ void FileReader::Work::SetAside(KnownFile& file) {
     file.reading.reset();
     return;
   }
+  // Once each, the one that rests longest in front.
+  std::erase(resting_, file.position.id);
   resting_.push_back(file.position.id);
   if (resting_.size() <= kRestingMax) return;
   KnownFile* const longest = files_.Find(resting_.front());

@@ -23,13 +23,18 @@ size_t FlushedPlaces::BytesOf(const FilePosition& file) {
 
 std::vector<FilePosition> FlushedPlaces::Flush(std::vector<Moved> taken,
                                                uint32_t next_id) {
+  for (const uint32_t id : std::exchange(leaving_, {})) files_.erase(id);
   for (auto& [id, file] : files_) file.start = file.end;
   std::map<uint32_t, uint64_t> starts;
   for (Moved& one : taken) {
     const uint32_t id = one.file.id;
     if (one.is_forgotten) {
-      files_.erase(id);
-      starts.erase(id);
+      // What the step took from it is to be replayed: it leaves with the next.
+      if (starts.count(id) > 0) {
+        leaving_.insert(id);
+      } else {
+        files_.erase(id);
+      }
       continue;
     }
     const auto before = files_.find(id);
@@ -46,6 +51,7 @@ std::vector<FilePosition> FlushedPlaces::Flush(std::vector<Moved> taken,
 
 void FlushedPlaces::Follow(const SourcePosition& step) {
   files_.clear();
+  leaving_.clear();
   for (const FilePosition& file : step.files) files_[file.id] = file;
   next_id_ = step.next_id;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ class FlushedPlaces {
   const Options options_;
   // By number, as the last step left them, with what it took from them.
   std::map<uint32_t, FilePosition> files_;
+  // Of these: forgotten in the last step, which had read from them.
+  std::set<uint32_t> leaving_;
   uint32_t next_id_ = 0;
 };
 

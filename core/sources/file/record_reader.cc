@@ -84,7 +84,7 @@ void RecordReader::GoTo(KnownFile& file, const FilePosition& place) {
 absl::StatusOr<RecordReader::Result> RecordReader::Read(
     KnownFile& file, std::optional<uint64_t> limit) {
   Result result;
-  if (file.position.end == 0) {
+  if (file.position.end == 0 && options_.follows && parser_->IsText()) {
     ASSIGN_OR_RETURN(const bool passed, PassNuls(file, limit, result));
     if (passed) return result;
   }
@@ -105,7 +105,11 @@ absl::StatusOr<RecordReader::Result> RecordReader::Read(
   }
   ReportTorn(file);
   std::optional<Defect> defect;
-  if (piece.at_end && !limit.has_value()) defect = content.DefectAtEnd();
+  // One that is still being written may be cut off just now.
+  if (piece.at_end && !limit.has_value() &&
+      !(MayGrow(file, limit) && content.IsUnfinished())) {
+    defect = content.DefectAtEnd();
+  }
   // What a last record lacks of a file that ends badly nobody knows.
   const bool is_cut_off = defect.has_value() && piece.fragment.has_value() &&
                           piece.fragment->is_last;
@@ -128,21 +132,20 @@ absl::StatusOr<RecordReader::Result> RecordReader::Read(
   return result;
 }
 
+bool RecordReader::MayGrow(const KnownFile& file,
+                           std::optional<uint64_t> limit) const {
+  return options_.follows && !limit.has_value() && !file.reading->is_final;
+}
+
 absl::StatusOr<FragmentReader::Piece> RecordReader::NextPiece(
     KnownFile& file, std::optional<uint64_t> limit) {
   Reading& reading = *file.reading;
   if (!file.is_compressed && file.seen_size > 0) {
     reading.fragments.Expect(file.seen_size);
   }
-  const bool may_grow =
-      options_.follows && !limit.has_value() && !reading.is_final;
-  if (!may_grow) return reading.fragments.Next(limit, Tail::kGive);
-  ASSIGN_OR_RETURN(FragmentReader::Piece piece,
-                   reading.fragments.Next(limit, Tail::kHold));
-  const bool is_whole =
-      file.is_compressed && !reading.file.content().DefectAtEnd().has_value();
-  if (!piece.at_end || piece.fragment.has_value() || !is_whole) return piece;
-  return reading.fragments.Next(limit, Tail::kGive);
+  if (!MayGrow(file, limit)) return reading.fragments.Next(limit, Tail::kGive);
+  // Also at the end of a member or frame: the next one may go on in its record.
+  return reading.fragments.Next(limit, Tail::kHold);
 }
 
 absl::StatusOr<bool> RecordReader::PassNuls(KnownFile& file,

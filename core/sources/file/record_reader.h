@@ -72,9 +72,11 @@ class RecordReader {
   // What can be read now, as one piece.
   absl::StatusOr<FragmentReader::Piece> NextPiece(
       KnownFile& file, std::optional<uint64_t> limit);
-  // Many NUL bytes at a file's beginning are no record: a writer that went on
-  // at its old place left them when the file had been cut off. True: there are
-  // some, and `result` says so.
+  // Whether more may come behind what is there.
+  bool MayGrow(const KnownFile& file, std::optional<uint64_t> limit) const;
+  // Many NUL bytes at the beginning of a text that is followed are no record: a
+  // writer that went on at its old place left them when the file had been cut
+  // off. True: there are some, and `result` says so.
   absl::StatusOr<bool> PassNuls(KnownFile& file, std::optional<uint64_t> limit,
                                 Result& result);
   void Parse(KnownFile& file, FragmentReader::Piece& piece, Result& result);

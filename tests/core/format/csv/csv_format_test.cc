@@ -1,6 +1,7 @@
 #include "core/format/csv/csv_format.h"
 
 #include "core/base/json_text.h"
+#include "core/format/csv/scanner.h"
 #include "tests/core/format/csv/plain_reader.h"
 #include "tests/core/format/parse_text.h"
 #include "tests/core/format/random_csv.h"
@@ -23,6 +24,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 Schema Texts(std::vector<std::string> names) {
@@ -361,6 +363,23 @@ TEST(CsvFormatTest, AHeaderWithoutAColumnIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("none ends within")));
   EXPECT_THAT(parser->LearnPrologue(""), IsOkAndHolds(false));
+}
+
+// Under ASan: the escape stands behind the last byte that may be looked at.
+TEST(CsvFormatTest, AHeaderWhoseQuoteIsLeftOpenBehindTheLimitIsRefused) {
+  CsvConfig config = WithBackslashes();
+  config.header = true;
+  config.record_bytes_max = 8;
+  auto parser = MakeCsvParser(config, Schema());
+  ASSERT_OK(parser);
+  EXPECT_THAT(ParseWhole(**parser, "aaaaaaaa,\"bc\\").tags(), Not(IsEmpty()));
+}
+
+TEST(CsvFormatTest, AnEscapeAtTheEndStandsForNothing) {
+  char to[8] = {};
+  const CsvDialect dialect = WithBackslashes().dialect;
+  EXPECT_EQ(UnescapeCsv(dialect, "bc\\", to), 2u);
+  EXPECT_EQ(std::string(to), "bc");
 }
 
 TEST(CsvFormatTest, TheKeyIsAFieldByNameOrNumber) {

@@ -58,6 +58,18 @@ TEST(FlushedPlacesTest, AForgottenFileIsLeftOut) {
   EXPECT_EQ(SourcePosition::Parse(places.ToJson())->next_id, 2u);
 }
 
+// Its records are in the step's count and hash: a replay has to find the range.
+TEST(FlushedPlacesTest, WhatAStepTookFromAFileThatItForgotIsKept) {
+  FlushedPlaces places({}, {});
+  places.Flush({{At(0, 5)}}, 1);
+  const std::vector<FilePosition> moved =
+      places.Flush({{At(0, 9)}, {.file = At(0, 9), .is_forgotten = true}}, 1);
+  EXPECT_THAT(RangesOf(moved), ElementsAre("0:5-9"));
+  EXPECT_THAT(RangesIn(places), ElementsAre("0:5-9"));
+  places.Flush({{At(1, 3)}}, 2);
+  EXPECT_THAT(RangesIn(places), ElementsAre("1:0-3"));
+}
+
 TEST(FlushedPlacesTest, GoesOnBehindAStepThatWasReplayed) {
   FlushedPlaces places({}, {});
   places.Flush({{At(0, 5)}, {At(1, 10)}}, 2);

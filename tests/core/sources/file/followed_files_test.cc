@@ -103,6 +103,53 @@ TEST_F(FollowedFilesTest, WhatIsLostWhenItIsCutOffIsSaid) {
               HasSubstr("1 bytes behind byte 2"));
 }
 
+// However often it has come to rest: it stays open, and is read to its end.
+TEST_F(FollowedFilesTest, AFileThatRestedOftenIsStillReadWhenItIsGone) {
+  files_.Put(kLog, "0\n");
+  Open();
+  EXPECT_THAT(Read(), ElementsAre("0"));
+  for (int i = 1; i <= 300; ++i) {
+    Append(kLog, absl::StrCat(i, "\n"));
+    ASSERT_THAT(Read(), ElementsAre(absl::StrCat(i)));
+  }
+  Append(kLog, "last\n");
+  ASSERT_OK(files_.Remove(kLog));
+  EXPECT_THAT(Read(), ElementsAre("last"));
+}
+
+TEST_F(FollowedFilesTest, ALineMaySpanMembersThatComeOneByOne) {
+  const std::string path = "/l/a.log.gz";
+  files_.Put(path, Gzip("a\nb"));
+  Open();
+  EXPECT_THAT(Read(), ElementsAre("a"));
+  EXPECT_THAT(Read(absl::Minutes(1)), IsEmpty());
+  Append(path, Gzip("b\nc\n"));
+  EXPECT_THAT(Read(), ElementsAre("bb", "c"));
+  EXPECT_THAT(ErrorTags(), IsEmpty());
+}
+
+TEST_F(FollowedFilesTest, ACompressedFileThatIsStillWrittenIsNotDamaged) {
+  const std::string path = "/l/a.log.gz";
+  const std::string whole = Gzip(Lines("a line that is a bit longer ", 0, 500));
+  files_.Put(path, whole.substr(0, whole.size() / 2));
+  Open();
+  const size_t before = Read(absl::Minutes(2)).size();
+  EXPECT_THAT(ErrorTags(), IsEmpty());
+  Append(path, whole.substr(whole.size() / 2));
+  EXPECT_EQ(before + Read(absl::Minutes(2)).size(), 500u);
+  EXPECT_THAT(ErrorTags(), IsEmpty());
+}
+
+// Only a writer that goes on at its old place leaves them.
+TEST_F(FollowedFilesTest, WithoutFollowNulBytesAreARecordLikeAny) {
+  config_.follow = false;
+  const std::string nuls(64, '\0');
+  files_.Put(kLog, nuls + "ok\n");
+  Open();
+  EXPECT_THAT(Read(), ElementsAre(nuls + "ok"));
+  EXPECT_THAT(ErrorTags(), IsEmpty());
+}
+
 // B040
 TEST_F(FollowedFilesTest, NulBytesAtTheBeginningAreOneError) {
   files_.Put(kLog, std::string(64, '\0') + "ok-1\n");
