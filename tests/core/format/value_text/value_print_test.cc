@@ -100,7 +100,9 @@ TEST(ValuePrintTest, BytesAreReadBack) {
     }
     const Value uuid = Value::Uuid(bytes);
     ASSERT_EQ(ReadBack(SqlType::kUuid, uuid, arena), uuid);
-    const Value binary = Value::Binary(bytes.substr(0, random.Uniform(10)));
+    // A value views its bytes.
+    const std::string part = bytes.substr(0, random.Uniform(10));
+    const Value binary = Value::Binary(part);
     ASSERT_EQ(ReadBack(SqlType::kVarbinary, binary, arena).AsBinary(),
               binary.AsBinary());
   }
