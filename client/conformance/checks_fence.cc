@@ -113,15 +113,9 @@ absl::Status FenceIsRequired(Subject& subject) {
   return absl::OkStatus();
 }
 
-// A Queue that cannot begin: as many steps are outstanding as may be.
-absl::Status MakeQueueWait(Hand& hand) {
-  hand.spec.mutable_limits()->set_steps_outstanding_max(1);
-  return hand.Run(1);
-}
-
 absl::Status RunningQueueIsSuperseded(Subject& subject) {
   Hand hand(subject);
-  RETURN_IF_ERROR(MakeQueueWait(hand));
+  RETURN_IF_ERROR(hand.RunUntilQueueWaits());
   const v1::QueueRequest request = hand.QueueRequest(hand.steps);
   auto waiting = std::async(std::launch::async,
                             [&] { return hand.Send(request).status(); });

@@ -5,7 +5,6 @@
 #include <absl/strings/str_cat.h>
 #include <grpcpp/client_context.h>
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -144,8 +143,7 @@ absl::Status BadSpecNamesItsFields(Subject& subject) {
   *request.mutable_spec() = hand.spec;
   v1::ValidateConnectorResponse answer;
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       absl::ToChronoMilliseconds(kCheckCallMax));
+  SetDeadline(context);
   RETURN_IF_ERROR(wire::StatusFromGrpc(
       subject.connectors().ValidateConnector(&context, request, &answer)));
   std::string fields;
@@ -175,8 +173,7 @@ absl::Status ErrorsCarryTheirInfo(Subject& subject) {
   request.set_released_steps(0);
   v1::ReleaseResponse response;
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       absl::ToChronoMilliseconds(kCheckCallMax));
+  SetDeadline(context);
   const grpc::Status status =
       subject.control().Release(&context, request, &response);
   v1::Status details;

@@ -72,15 +72,9 @@ absl::Status ReleasedResultsAreGone(Subject& subject) {
   return hand.Send(hand.QueueRequest(1)).status();
 }
 
-// A Queue that cannot begin: as many steps are outstanding as may be.
-absl::Status MakeQueueWait(Hand& hand) {
-  hand.spec.mutable_limits()->set_steps_outstanding_max(1);
-  return hand.Run(1);
-}
-
 absl::Status TwoAskForOneStep(Subject& subject) {
   Hand hand(subject);
-  RETURN_IF_ERROR(MakeQueueWait(hand));
+  RETURN_IF_ERROR(hand.RunUntilQueueWaits());
   const v1::QueueRequest request = hand.QueueRequest(hand.steps);
   const auto ask = [&] { return hand.Send(request); };
   auto first = std::async(std::launch::async, ask);
@@ -100,7 +94,7 @@ absl::Status TwoAskForOneStep(Subject& subject) {
 
 absl::Status ReleaseOvertakes(Subject& subject) {
   Hand hand(subject);
-  RETURN_IF_ERROR(MakeQueueWait(hand));
+  RETURN_IF_ERROR(hand.RunUntilQueueWaits());
   const v1::QueueRequest request = hand.QueueRequest(hand.steps);
   auto waiting =
       std::async(std::launch::async, [&] { return hand.Send(request); });
@@ -117,7 +111,7 @@ absl::Status ReleaseOvertakes(Subject& subject) {
 
 absl::Status OutstandingIsLimited(Subject& subject) {
   Hand hand(subject);
-  RETURN_IF_ERROR(MakeQueueWait(hand));
+  RETURN_IF_ERROR(hand.RunUntilQueueWaits());
   v1::QueueRequest request = hand.QueueRequest(hand.steps);
   *request.mutable_wait() = wire::DurationToProto(absl::Milliseconds(10));
   RETURN_IF_ERROR(ExpectRefused(hand.Send(request).status(),

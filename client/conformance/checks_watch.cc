@@ -4,7 +4,6 @@
 #include <absl/strings/str_cat.h>
 #include <grpcpp/client_context.h>
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -16,8 +15,7 @@ namespace {
 class Watching {
  public:
   Watching(Subject& subject, const v1::WatchRequest& request) {
-    context_.set_deadline(std::chrono::system_clock::now() +
-                          absl::ToChronoMilliseconds(kCheckCallMax));
+    SetDeadline(context_);
     reader_ = subject.watch().Watch(&context_, request);
   }
   ~Watching() {

@@ -5,7 +5,6 @@
 #include "proto/wire/status.h"
 
 #include <absl/strings/str_cat.h>
-#include <grpcpp/client_context.h>
 #include <xxhash.h>
 
 #include <chrono>
@@ -13,11 +12,6 @@
 
 namespace penstock::conformance {
 namespace {
-
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() +
-                       absl::ToChronoMilliseconds(kCheckCallMax));
-}
 
 // One unary call: `method` is the stub's.
 template <typename Response, typename Stub, typename Request>
@@ -44,6 +38,11 @@ Request For(const Hand& hand) {
 }
 
 }  // namespace
+
+void SetDeadline(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() +
+                       absl::ToChronoMilliseconds(kCheckCallMax));
+}
 
 std::string InputText() {
   std::string text;
@@ -304,6 +303,11 @@ absl::Status Hand::AwaitRunning(uint64_t step) const {
   }
   return absl::InternalError(
       absl::StrCat("a Queue of step ", step, " is not shown as running"));
+}
+
+absl::Status Hand::RunUntilQueueWaits() {
+  spec.mutable_limits()->set_steps_outstanding_max(1);
+  return Run(1);
 }
 
 absl::Status Hand::Run(int count) {

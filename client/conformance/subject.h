@@ -10,6 +10,7 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
 
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,8 @@ namespace penstock::conformance {
 
 // No call of a check takes longer.
 inline constexpr absl::Duration kCheckCallMax = absl::Seconds(20);
+// Gives a call that time.
+void SetDeadline(grpc::ClientContext& context);
 
 // Owner:   the suite. Threads: thread-safe, but for NewName.
 class Subject {
@@ -108,6 +111,9 @@ class Hand {
   absl::Status AwaitRunning(uint64_t step) const;
   // Open, Extend, and `count` steps.
   absl::Status Run(int count);
+  // One step, and as many are outstanding as may be: the next Queue waits until
+  // it is released.
+  absl::Status RunUntilQueueWaits();
 
   std::string NewRequestId();
 

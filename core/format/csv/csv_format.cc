@@ -6,6 +6,7 @@
 #include "core/format/csv/bad_csv.h"
 #include "core/format/csv/csv_encoder.h"
 #include "core/format/csv/csv_splitter.h"
+#include "core/format/format_config.h"
 #include "core/format/line_encoder.h"
 #include "core/format/ndjson/line_checker.h"
 #include "core/format/value_text/value_text.h"
@@ -379,18 +380,8 @@ absl::StatusOr<bool> CsvParser::ReadHeader(absl::string_view text,
 namespace {
 
 absl::StatusOr<const CsvConfig*> CheckConfig(const ComponentConfig& config) {
-  if (config.type() != "csv") {
-    return MakeError(Reason::INVALID_CONFIG,
-                     absl::StrCat("make format csv: the configuration is one "
-                                  "of ",
-                                  config.type()));
-  }
-  const auto* const csv = static_cast<const CsvConfig*>(&config);
-  if (csv->record_bytes_max == 0) {
-    return MakeError(Reason::INVALID_CONFIG,
-                     "format csv: record_bytes_max is 0; set at least 1",
-                     {{"field", "record_bytes_max"}});
-  }
+  ASSIGN_OR_RETURN(const CsvConfig* const csv,
+                   CheckFormatConfig<CsvConfig>(config, "csv"));
   const std::optional<CsvDialectProblem> wrong = CheckCsvDialect(csv->dialect);
   if (wrong.has_value()) {
     return MakeError(

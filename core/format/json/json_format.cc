@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
+#include "core/format/format_config.h"
 #include "core/format/message_encoder.h"
 #include "core/format/ndjson/json_token.h"
 
@@ -122,29 +123,10 @@ absl::Status JsonEncoder::Encode(const Record& record, FrameBuffer& out) {
   return absl::OkStatus();
 }
 
-namespace {
-
-absl::StatusOr<const JsonConfig*> CheckConfig(const ComponentConfig& config) {
-  if (config.type() != "json") {
-    return MakeError(Reason::INVALID_CONFIG,
-                     absl::StrCat("make format json: the configuration is one "
-                                  "of ",
-                                  config.type()));
-  }
-  const auto* const json = static_cast<const JsonConfig*>(&config);
-  if (json->record_bytes_max == 0) {
-    return MakeError(Reason::INVALID_CONFIG,
-                     "format json: record_bytes_max is 0; set at least 1",
-                     {{"field", "record_bytes_max"}});
-  }
-  return json;
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
     const ComponentConfig& config, const Schema& schema) {
-  ASSIGN_OR_RETURN(const JsonConfig* const json, CheckConfig(config));
+  ASSIGN_OR_RETURN(const JsonConfig* const json,
+                   CheckFormatConfig<JsonConfig>(config, "json"));
   std::optional<KeyPath> key;
   if (json->key.has_value()) {
     ASSIGN_OR_RETURN(key, KeyPath::Parse(*json->key));
@@ -155,7 +137,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeJsonEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
-  const absl::Status checked = CheckConfig(config).status();
+  const absl::Status checked =
+      CheckFormatConfig<JsonConfig>(config, "json").status();
   if (!checked.ok()) return checked;
   switch (frames) {
     case FrameKind::kConcatenated:

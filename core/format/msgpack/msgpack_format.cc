@@ -1,8 +1,8 @@
 #include "core/format/msgpack/msgpack_format.h"
 
-#include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
+#include "core/format/format_config.h"
 #include "core/format/msgpack/msgpack_checker.h"
 #include "core/format/msgpack/msgpack_encoder.h"
 #include "core/format/msgpack/msgpack_item.h"
@@ -150,30 +150,10 @@ std::unique_ptr<Parser> MsgpackParser::Fork() const {
       record_bytes_max_, key_, rows_ == nullptr ? Schema() : rows_->schema());
 }
 
-namespace {
-
-absl::StatusOr<const MsgpackConfig*> CheckConfig(
-    const ComponentConfig& config) {
-  if (config.type() != "msgpack") {
-    return MakeError(Reason::INVALID_CONFIG,
-                     absl::StrCat("make format msgpack: the configuration is "
-                                  "one of ",
-                                  config.type()));
-  }
-  const auto* const msgpack = static_cast<const MsgpackConfig*>(&config);
-  if (msgpack->record_bytes_max == 0) {
-    return MakeError(Reason::INVALID_CONFIG,
-                     "format msgpack: record_bytes_max is 0; set at least 1",
-                     {{"field", "record_bytes_max"}});
-  }
-  return msgpack;
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Parser>> MakeMsgpackParser(
     const ComponentConfig& config, const Schema& schema) {
-  ASSIGN_OR_RETURN(const MsgpackConfig* const msgpack, CheckConfig(config));
+  ASSIGN_OR_RETURN(const MsgpackConfig* const msgpack,
+                   CheckFormatConfig<MsgpackConfig>(config, "msgpack"));
   std::optional<KeyPath> key;
   if (msgpack->key.has_value()) {
     ASSIGN_OR_RETURN(key, KeyPath::Parse(*msgpack->key));
@@ -184,7 +164,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeMsgpackParser(
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeMsgpackEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& schema) {
-  const absl::Status checked = CheckConfig(config).status();
+  const absl::Status checked =
+      CheckFormatConfig<MsgpackConfig>(config, "msgpack").status();
   if (!checked.ok()) return checked;
   return std::make_unique<MsgpackEncoder>(schema, frames);
 }

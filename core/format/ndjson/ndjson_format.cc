@@ -1,12 +1,10 @@
 #include "core/format/ndjson/ndjson_format.h"
 
-#include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/format/format_config.h"
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
 #include "core/format/ndjson/json_token.h"
-
-#include <absl/strings/str_cat.h>
 
 #include <algorithm>
 #include <utility>
@@ -138,29 +136,10 @@ void NdjsonParser::SetPosition(uint64_t record_number, uint64_t line) {
   progress_.line = line;
 }
 
-namespace {
-
-absl::StatusOr<const NdjsonConfig*> CheckConfig(const ComponentConfig& config) {
-  if (config.type() != "ndjson") {
-    return MakeError(Reason::INVALID_CONFIG,
-                     absl::StrCat("make format ndjson: the configuration is "
-                                  "one of ",
-                                  config.type()));
-  }
-  const auto* const ndjson = static_cast<const NdjsonConfig*>(&config);
-  if (ndjson->record_bytes_max == 0) {
-    return MakeError(Reason::INVALID_CONFIG,
-                     "format ndjson: record_bytes_max is 0; set at least 1",
-                     {{"field", "record_bytes_max"}});
-  }
-  return ndjson;
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
     const ComponentConfig& config, const Schema& schema) {
-  ASSIGN_OR_RETURN(const NdjsonConfig* const ndjson, CheckConfig(config));
+  ASSIGN_OR_RETURN(const NdjsonConfig* const ndjson,
+                   CheckFormatConfig<NdjsonConfig>(config, "ndjson"));
   std::optional<KeyPath> key;
   if (ndjson->key.has_value()) {
     ASSIGN_OR_RETURN(key, KeyPath::Parse(*ndjson->key));
@@ -171,7 +150,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
-  const absl::Status checked = CheckConfig(config).status();
+  const absl::Status checked =
+      CheckFormatConfig<NdjsonConfig>(config, "ndjson").status();
   if (!checked.ok()) return checked;
   return MakeTextEncoder(frames);
 }

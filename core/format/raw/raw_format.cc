@@ -3,11 +3,10 @@
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
+#include "core/format/format_config.h"
 #include "core/format/line_cursor.h"
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
-
-#include <absl/strings/str_cat.h>
 
 #include <utility>
 
@@ -44,29 +43,10 @@ void RawParser::SetPosition(uint64_t record_number, uint64_t line) {
   progress_.line = line;
 }
 
-namespace {
-
-absl::StatusOr<const RawConfig*> CheckConfig(const ComponentConfig& config) {
-  if (config.type() != "raw") {
-    return MakeError(Reason::INVALID_CONFIG,
-                     absl::StrCat("make format raw: the configuration is one "
-                                  "of ",
-                                  config.type()));
-  }
-  const auto* const raw = static_cast<const RawConfig*>(&config);
-  if (raw->record_bytes_max == 0) {
-    return MakeError(Reason::INVALID_CONFIG,
-                     "format raw: record_bytes_max is 0; set at least 1",
-                     {{"field", "record_bytes_max"}});
-  }
-  return raw;
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
     const ComponentConfig& config, const Schema& schema) {
-  ASSIGN_OR_RETURN(const RawConfig* const raw, CheckConfig(config));
+  ASSIGN_OR_RETURN(const RawConfig* const raw,
+                   CheckFormatConfig<RawConfig>(config, "raw"));
   if (!schema.IsEmpty()) {
     return MakeError(Reason::INVALID_CONFIG,
                      "format raw: lines have no columns; leave the schema out, "
@@ -78,7 +58,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
-  const absl::Status checked = CheckConfig(config).status();
+  const absl::Status checked =
+      CheckFormatConfig<RawConfig>(config, "raw").status();
   if (!checked.ok()) return checked;
   return MakeTextEncoder(frames);
 }

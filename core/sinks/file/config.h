@@ -62,5 +62,7 @@ struct FileSinkConfig final : ComponentConfig {
 // Errors: INVALID_CONFIG with the field, as it stands below `sink.file`, as
 // metadata, and what to set.
 absl::Status CheckFileSinkConfig(const FileSinkConfig& config);
+// Such an error: `what` is wrong with `field`.
+absl::Status InvalidSinkField(absl::string_view field, absl::string_view what);
 
 }  // namespace penstock::core

@@ -15,12 +15,6 @@
 namespace penstock::core {
 namespace {
 
-absl::Status InvalidField(absl::string_view field, absl::string_view what) {
-  return MakeError(Reason::INVALID_CONFIG,
-                   absl::StrCat("sink file: ", field, " ", what),
-                   {{"field", std::string(field)}});
-}
-
 DataFormat FormatOf(const FileSinkConfig& config) {
   DataFormat format = {.compression = config.compression, .name = {}};
   if (config.visibility == FileVisibility::kRename) {
@@ -32,12 +26,14 @@ DataFormat FormatOf(const FileSinkConfig& config) {
 
 absl::Status CheckOpen(const OutputOpen& open) {
   if (open.shards == 0 || open.shards > kSinkShardsMax) {
-    return InvalidField("shards", absl::StrCat("must be 1 to ", kSinkShardsMax,
-                                               ", not ", open.shards));
+    return InvalidSinkField(
+        "shards",
+        absl::StrCat("must be 1 to ", kSinkShardsMax, ", not ", open.shards));
   }
   if (open.incarnation.size() + open.pipeline.size() + open.connector.size() >
       kHeaderBytesMax / 2) {
-    return InvalidField("connector", "and its pipeline have too long names");
+    return InvalidSinkField("connector",
+                            "and its pipeline have too long names");
   }
   return absl::OkStatus();
 }
