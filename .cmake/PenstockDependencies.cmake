@@ -11,6 +11,7 @@
 #   ZLIB::ZLIB
 #   penstock::zstd
 #   penstock::libpq            the client library of PostgreSQL
+#   penstock::rdkafka          a client library of Kafka
 #
 # and, unless PENSTOCK_CORE_ONLY:
 #
@@ -41,6 +42,8 @@ pkg_check_modules(PENSTOCK_ZSTD REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 add_library(penstock::zstd ALIAS PkgConfig::PENSTOCK_ZSTD)
 pkg_check_modules(PENSTOCK_LIBPQ REQUIRED IMPORTED_TARGET GLOBAL libpq)
 add_library(penstock::libpq ALIAS PkgConfig::PENSTOCK_LIBPQ)
+pkg_check_modules(PENSTOCK_RDKAFKA REQUIRED IMPORTED_TARGET GLOBAL rdkafka)
+add_library(penstock::rdkafka ALIAS PkgConfig::PENSTOCK_RDKAFKA)
 
 # The package msgpackc-cxx pulls in Boost; the headers alone do not need it.
 find_path(PENSTOCK_MSGPACK_INCLUDE_DIR msgpack.hpp REQUIRED)

@@ -5,8 +5,9 @@
 #   install-deps.sh [build|test]
 #
 #   build   what ./run.sh needs: compiler, libraries, tools (default)
-#   test    that and what ./test.sh needs besides: clang and its tools, and
-#           servers that tests start themselves: PostgreSQL, Prometheus
+#   test    that and what ./test.sh needs besides: clang and its tools,
+#           servers that tests start themselves: PostgreSQL, Prometheus, and
+#           what fetches (tests/kafka/fetch.sh) and runs a Kafka broker
 #
 # Runs as root, or through sudo.
 set -euo pipefail
@@ -28,6 +29,7 @@ build_packages=(
   libmsgpack-cxx-dev
   libpq-dev
   libprotobuf-dev
+  librdkafka-dev
   libsimdjson-dev
   libsqlite3-dev
   libxxhash-dev
@@ -47,7 +49,10 @@ test_packages=(
   clang-14
   clang-format-14
   clang-tidy-14
+  kcat
   libclang-rt-14-dev
+  maven
+  openjdk-17-jre-headless
   postgresql
   prometheus
   python3-grpcio

@@ -414,7 +414,7 @@ def fingerprint_of_output(directory):
 
 # --- Processes ---------------------------------------------------------------
 
-def _die_with_parent():
+def die_with_parent():
     """In the child: even a killed test leaves no process behind."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
@@ -436,7 +436,7 @@ class Programs:
                environment=None, **options):
         process = subprocess.Popen(
             arguments, stdin=stdin, stderr=stderr or self._log,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
             env={**os.environ, **(environment or {})}, **options)
         self._started.append(process)
         return process
@@ -640,7 +640,7 @@ class PostgresServer:
              self.directory] + [f"--{name}={value}" for name, value
                                 in self._settings.items()],
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-            cwd=self.directory, preexec_fn=_die_with_parent, **self._user)
+            cwd=self.directory, preexec_fn=die_with_parent, **self._user)
         wait_until("the PostgreSQL server", lambda: self._psql(
             "postgres", "SELECT 1").returncode == 0, alive=[self._process])
 
