@@ -1,0 +1,76 @@
+// One client of a Kafka cluster: librdkafka's handle, its callbacks and logs.
+#pragma once
+
+#include "core/base/clock.h"
+#include "core/base/rate_limit.h"
+#include "core/kafka/kafka_handles.h"
+#include "core/kafka/kafka_options.h"
+#include "core/kafka/kafka_statistics.h"
+
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+
+// What a client tells of. Called by whoever polls the client (its queues), on
+// that thread.
+class KafkaObserver {
+ public:
+  virtual ~KafkaObserver() = default;
+  // librdkafka goes on by itself, unless `code` is RD_KAFKA_RESP_ERR__FATAL:
+  // then nothing works any more. `text` holds no secret.
+  virtual void OnError(rd_kafka_resp_err_t /*code*/,
+                       absl::string_view /*text*/) {}
+  // Every `statistics.interval.ms`, if that is set.
+  virtual void OnStatistics(const KafkaStatistics& /*statistics*/) {}
+  // What became of a message that was produced. Lifetime: the call.
+  virtual void OnDelivery(const rd_kafka_message_t& /*message*/) {}
+};
+
+// Owner:     a source or a sink.
+// Threads:   thread-safe, as librdkafka's handle is.
+// Lifecycle: connects by itself, for as long as it lives. Destruction leaves no
+//            thread behind; it sends nothing, and blocks for what librdkafka
+//            needs to end its threads. All handles from it must be gone.
+// Bound:     as its options say (queued.max.messages.kbytes,
+//            queue.buffering.max.kbytes).
+class KafkaClient {
+ public:
+  // `observer` and `clock` outlive the client. Logs of librdkafka go to ours,
+  // secrets blotted out, at most 20 a minute.
+  // Errors: INVALID_CONFIG: options that contradict one another.
+  static absl::StatusOr<std::unique_ptr<KafkaClient>> Create(
+      rd_kafka_type_t type, KafkaConf conf, KafkaObserver& observer,
+      const Clock& clock);
+  KafkaClient(const KafkaClient&) = delete;
+  KafkaClient& operator=(const KafkaClient&) = delete;
+  ~KafkaClient();
+
+  // Not null.
+  rd_kafka_t* handle() const { return handle_; }
+  // `text` with every secret of the options blotted out (INV-10).
+  std::string Redact(absl::string_view text) const;
+
+ private:
+  KafkaClient(std::vector<std::string> secrets, KafkaObserver& observer,
+              const Clock& clock);
+
+  static void Log(const rd_kafka_t* handle, int level, const char* facility,
+                  const char* text);
+  static void Error(rd_kafka_t* handle, int code, const char* text, void* self);
+  static int Statistics(rd_kafka_t* handle, char* json, size_t bytes,
+                        void* self);
+  static void Delivery(rd_kafka_t* handle, const rd_kafka_message_t* message,
+                       void* self);
+
+  const std::vector<std::string> secrets_;
+  KafkaObserver& observer_;
+  RateLimit log_limit_;
+  rd_kafka_t* handle_ = nullptr;
+};
+
+}  // namespace penstock::core
