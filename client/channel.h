@@ -16,10 +16,12 @@ class Channel;
 namespace penstock::client {
 
 struct ChannelOptions {
-  // Back-off between attempts to connect: it starts here and doubles.
-  // 50 to 200 ms; a worker that was restarted is found again soon.
+  // Back-off between attempts to connect: it starts here, 50 to 200 ms, and
+  // doubles. It ends soon: a worker that was replaced after an hour is found as
+  // quickly as one that was restarted at once, and a refused attempt costs next
+  // to nothing.
   absl::Duration reconnect_initial = absl::Milliseconds(100);
-  absl::Duration reconnect_max = absl::Seconds(5);
+  absl::Duration reconnect_max = absl::Milliseconds(400);
   // Plaintext to anything but this host. There is no TLS yet: without this such
   // a target is refused.
   bool insecure = false;

@@ -3,6 +3,7 @@
 #include "client/channel.h"
 #include "client/internal/yaml_message.h"
 #include "client/internal/yaml_scalar.h"
+#include "client/placement.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/pg/pg_url.h"
@@ -28,6 +29,7 @@ namespace {
 constexpr absl::Duration kCheckpointIntervalMin = absl::Milliseconds(10);
 constexpr absl::Duration kLeaseMin = absl::Seconds(1);
 constexpr absl::Duration kLeaseMax = absl::Minutes(10);
+constexpr int kOtherAddressesMax = 15;
 constexpr absl::string_view kSqlitePrefix = "sqlite:";
 
 // `path` as seen from the directory of `file`.
@@ -174,6 +176,37 @@ void PlaceNamed(const v1::WorkerSpec& worker, size_t index,
   }
 }
 
+void CheckAddress(const std::string& address, const std::string& path,
+                  wire::Violations& violations) {
+  const absl::Status form = CheckTarget(address);
+  if (form.ok()) return;
+  violations.Add(path, std::string(form.message()), wire::kMalformed);
+}
+
+std::vector<std::string> ReadAddresses(const v1::WorkerSpec& worker,
+                                       const std::string& path,
+                                       wire::Violations& violations) {
+  std::vector<std::string> addresses = {worker.address()};
+  if (worker.address().empty()) {
+    violations.Add(absl::StrCat(path, ".address"), "is missing",
+                   wire::kRequired);
+  } else {
+    CheckAddress(worker.address(), absl::StrCat(path, ".address"), violations);
+  }
+  const std::string others = absl::StrCat(path, ".other_addresses");
+  if (worker.other_addresses_size() > kOtherAddressesMax) {
+    violations.Add(others, absl::StrCat("must be at most ", kOtherAddressesMax),
+                   wire::kOutOfRange);
+    return addresses;
+  }
+  for (int i = 0; i < worker.other_addresses_size(); ++i) {
+    const std::string& address = worker.other_addresses(i);
+    CheckAddress(address, absl::StrCat(others, "[", i, "]"), violations);
+    addresses.push_back(address);
+  }
+  return addresses;
+}
+
 void ReadWorkers(const v1::PipelineSpec& spec, PipelineFile& to,
                  wire::Violations& violations) {
   std::vector<std::optional<size_t>> placed(to.connectors.size());
@@ -182,16 +215,8 @@ void ReadWorkers(const v1::PipelineSpec& spec, PipelineFile& to,
     const v1::WorkerSpec& worker = spec.workers(i);
     const std::string path = absl::StrCat("workers[", i, "]");
     const auto index = static_cast<size_t>(i);
-    if (worker.address().empty()) {
-      violations.Add(absl::StrCat(path, ".address"), "is missing",
-                     wire::kRequired);
-    } else if (const absl::Status form = CheckTarget(worker.address());
-               !form.ok()) {
-      violations.Add(absl::StrCat(path, ".address"),
-                     std::string(form.message()), wire::kMalformed);
-    }
     PipelineWorker& added = to.workers.emplace_back();
-    added.address = worker.address();
+    added.addresses = ReadAddresses(worker, path, violations);
     added.name = worker.has_name() ? worker.name() : worker.address();
     const auto [other, fresh] = seen.emplace(added.name, index);
     if (!fresh && !added.name.empty()) {
@@ -202,9 +227,11 @@ void ReadWorkers(const v1::PipelineSpec& spec, PipelineFile& to,
     }
     PlaceNamed(worker, index, to, placed, violations);
   }
+  std::vector<std::string> names;
+  for (const PipelineWorker& worker : to.workers) names.push_back(worker.name);
   for (size_t i = 0; i < placed.size(); ++i) {
-    const size_t by_turns = to.workers.empty() ? 0 : i % to.workers.size();
-    to.placement.push_back(placed[i].value_or(by_turns));
+    to.placement.push_back(
+        placed[i].value_or(PlaceOf(to.connectors[i].name, names)));
   }
 }
 

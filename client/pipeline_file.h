@@ -19,8 +19,8 @@ namespace penstock::client {
 
 struct PipelineWorker {
   std::string name;
-  // gRPC target.
-  std::string address;
+  // gRPC targets: the first, and where it may be found instead.
+  std::vector<std::string> addresses;
 };
 
 // A pipeline file, checked, with every default written out.

@@ -310,9 +310,9 @@ absl::StatusOr<CliExit> TryHand(HandVerb verb, const HandOptions& options,
   }
   ClientOptions client_options;
   client_options.channel.insecure = options.insecure;
-  ASSIGN_OR_RETURN(
-      const auto client,
-      Client::Connect(pipeline.workers[worker].address, client_options));
+  ASSIGN_OR_RETURN(const auto client,
+                   Client::Connect(pipeline.workers[worker].addresses.front(),
+                                   client_options));
   core::ThreadPoolExecutor executor("store", 1);
   ASSIGN_OR_RETURN(const auto store, OpenStore(verb, pipeline, executor));
   ASSIGN_OR_RETURN(

@@ -5,6 +5,7 @@
 #include "client/cli/election.h"
 #include "client/cli/local_worker.h"
 #include "client/cli/progress_printer.h"
+#include "client/cli/worker_links.h"
 #include "client/client.h"
 #include "client/controller/controller.h"
 #include "client/controller/postgres_lease.h"
@@ -115,8 +116,9 @@ class Run {
   // Signals and the local worker, while there is no controller.
   std::optional<CliExit> LookAround();
   void EndReign();
-  // Keeps the local worker running. An error: it cannot be.
-  absl::Status LookAfterWorker();
+  // Keeps the local worker running, or finds those that moved. An error: it
+  // cannot be kept running.
+  absl::Status LookAfterWorkers();
   void PrintEnd(const std::string& outcome);
   static CliExit Fail(const absl::Status& status);
 
@@ -129,7 +131,7 @@ class Run {
   PipelineFile pipeline_;
   std::unique_ptr<LocalWorker> local_worker_;
   std::unique_ptr<StateStore> store_;
-  std::vector<std::unique_ptr<Client>> clients_;
+  std::unique_ptr<WorkerLinks> links_;
   // Null: the store has no lease.
   std::unique_ptr<Election> election_;
   // The lease's reign that this reign belongs to.
@@ -187,26 +189,21 @@ absl::Status Run::OpenPostgres() {
 
 absl::Status Run::ConnectWorkers() {
   // By an earlier reign.
-  if (!clients_.empty()) return absl::OkStatus();
-  std::vector<std::string> targets;
-  for (const PipelineWorker& worker : pipeline_.workers) {
-    targets.push_back(worker.address);
-  }
-  if (targets.empty()) {
+  if (links_ != nullptr) return absl::OkStatus();
+  std::vector<PipelineWorker> workers = pipeline_.workers;
+  if (workers.empty()) {
     const std::string state_dir = options_.worker_state_dir.empty()
                                       ? pipeline_.worker_state_dir
                                       : options_.worker_state_dir;
     RETURN_IF_ERROR(core::PosixFileSystem().CreateDirectories(state_dir));
     ASSIGN_OR_RETURN(local_worker_,
                      LocalWorker::Start(options_.worker_program, state_dir));
-    targets.push_back(local_worker_->target());
+    workers.push_back(
+        {.name = "local", .addresses = {local_worker_->target()}});
   }
   ClientOptions client_options;
   client_options.channel.insecure = options_.insecure;
-  for (const std::string& target : targets) {
-    ASSIGN_OR_RETURN(auto client, Client::Connect(target, client_options));
-    clients_.push_back(std::move(client));
-  }
+  ASSIGN_OR_RETURN(links_, WorkerLinks::Connect(workers, client_options));
   return absl::OkStatus();
 }
 
@@ -232,14 +229,12 @@ absl::Status Run::Build() {
 
 absl::Status Run::BeginReign() {
   RETURN_IF_ERROR(ConnectWorkers());
-  std::vector<core::Control*> workers;
-  for (const auto& client : clients_) workers.push_back(&client->control());
   reign_ = std::make_unique<Reign>();
   ControllerOptions options =
       ControllerOptionsOf(pipeline_, controller_id_, random_);
   options.stop_at_end_of_input = true;
   reign_->controller = Controller::Create(
-      std::move(options), executor_, *store_, std::move(workers),
+      std::move(options), executor_, *store_, links_->controls(),
       [reign = reign_.get()](absl::Status status) {
         reign->outcome = std::move(status);
         reign->ended.Notify();
@@ -253,9 +248,14 @@ bool Run::TakeSignal() {
   return sigtimedwait(&signals, nullptr, &no_wait) > 0;
 }
 
-absl::Status Run::LookAfterWorker() {
-  if (local_worker_ == nullptr) return absl::OkStatus();
-  return local_worker_->Look(core::RealClock().SteadyNow());
+absl::Status Run::LookAfterWorkers() {
+  const absl::Time now = core::RealClock().SteadyNow();
+  if (local_worker_ != nullptr) return local_worker_->Look(now);
+  if (links_ == nullptr) return absl::OkStatus();
+  const std::string news =
+      links_->Follow(core::PosixFileSystem(), options_.pipeline_file, now);
+  if (!news.empty()) std::cerr << news << "\n";
+  return absl::OkStatus();
 }
 
 void Run::PrintEnd(const std::string& outcome) {
@@ -312,7 +312,7 @@ std::optional<CliExit> Run::LookAround() {
     PrintEnd("stopped");
     return CliExit::kOk;
   }
-  const absl::Status worker = LookAfterWorker();
+  const absl::Status worker = LookAfterWorkers();
   if (worker.ok()) return std::nullopt;
   return Fail(worker);
 }
@@ -392,7 +392,7 @@ std::optional<CliExit> Run::Lead() {
                    "at once)\n";
       controller.Stop();
     }
-    if (const auto worker = LookAfterWorker(); !worker.ok()) {
+    if (const auto worker = LookAfterWorkers(); !worker.ok()) {
       return Fail(worker);
     }
     printer_.Show(controller.Snapshot(), core::RealClock().SteadyNow());

@@ -13,20 +13,26 @@ namespace penstock::client {
 // Threads: thread-compatible.
 class Backoff {
  public:
-  explicit Backoff(core::Random& random) : random_(random) {}
+  static constexpr absl::Duration kDelayMax = absl::Seconds(2);
+  // Where nobody answers at all: asking costs nobody anything, and whoever
+  // comes in the place of a worker that was lost is to be found soon.
+  static constexpr absl::Duration kAwayDelayMax = absl::Milliseconds(400);
+
+  explicit Backoff(core::Random& random, absl::Duration delay_max = kDelayMax)
+      : random_(random), delay_max_(delay_max) {}
 
   absl::Duration Next() {
     const absl::Duration whole = delay_;
-    delay_ = std::min(2 * delay_, kDelayMax);
+    delay_ = std::min(2 * delay_, delay_max_);
     return whole * (0.5 + 0.5 * random_.Double());
   }
   void Reset() { delay_ = kDelayMin; }
 
  private:
   static constexpr absl::Duration kDelayMin = absl::Milliseconds(50);
-  static constexpr absl::Duration kDelayMax = absl::Seconds(2);
 
   core::Random& random_;
+  const absl::Duration delay_max_;
   absl::Duration delay_ = kDelayMin;
 };
 

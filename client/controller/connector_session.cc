@@ -4,6 +4,7 @@
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "proto/wire/connection_error.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -54,6 +55,7 @@ ConnectorSession::ConnectorSession(const PipelineConnector& configured,
                std::move(stored.journal)),
       numbers_(stored.reserved_steps, context.options.step_block),
       backoff_(context.random),
+      away_backoff_(context.random, Backoff::kAwayDelayMax),
       reopen_backoff_(context.random),
       reopen_timer_(context.tasks),
       queue_timer_(context.tasks),
@@ -247,7 +249,9 @@ void ConnectorSession::OnError(const absl::Status& error, ScopedTimer& timer,
   }
   switch (verdict) {
     case Verdict::kAskAgain:
-      return timer.Set(backoff_.Next(), std::move(again));
+      return timer.Set(wire::IsConnectionError(status) ? away_backoff_.Next()
+                                                       : backoff_.Next(),
+                       std::move(again));
     case Verdict::kAskLater:
       return timer.Set(core::GetRetryDelay(status).value_or(kRetryDelay),
                        std::move(again));

@@ -246,6 +246,7 @@ class ConnectorSession {
   absl::AnyInvocable<void(bool)> prepare_done_;
 
   Backoff backoff_;
+  Backoff away_backoff_;
   // Back to its start only when a checkpoint was stored: a connector that opens
   // and replays well and then fails, again and again, is no better for it.
   Backoff reopen_backoff_;

@@ -140,6 +140,7 @@ void ConnectorSession::OnOpened(absl::StatusOr<core::OpenReply> reply) {
     if (now_.open_attempts >= kOpenAttemptsMax) return Recover(reply.status());
     return OnError(reply.status(), reopen_timer_, [this] { SendOpen(); });
   }
+  away_backoff_.Reset();
   now_.instance = std::move(reply->instance);
   counted_instance_ = now_.instance;
   bad_records_before_ += std::exchange(bad_records_, {});

@@ -8,6 +8,7 @@
 #include "client/controller/reconcile.h"
 #include "client/controller/store_committer.h"
 #include "client/controller/verdict.h"
+#include "client/controller/worker_sweep.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -96,6 +97,7 @@ class ControllerCore final
   absl::Status CheckOptions() const;
   absl::Status CheckIncarnation() const;
   void OnReconciled(StoredPipeline pipeline);
+  void SweepWorkers();
 
   // SessionHost.
   void Journal(ConnectorSession& session,
@@ -144,6 +146,7 @@ class ControllerCore final
   // In the order of the options; fixed once made.
   std::vector<std::unique_ptr<ConnectorSession>> sessions_;
   std::map<const ConnectorSession*, size_t> index_of_;
+  std::vector<std::unique_ptr<WorkerSweep>> sweeps_;
   bool advance_posted_ = false;
   bool asking_who_leads_ = false;
   // The first is being stored. Bound: what callers have outstanding.
@@ -271,7 +274,23 @@ void ControllerCore::OnReconciled(StoredPipeline pipeline) {
   }
   checkpointer_.Start(sessions);
   for (ConnectorSession* session : sessions) session->Start();
+  SweepWorkers();
   AdvanceSoon();
+}
+
+void ControllerCore::SweepWorkers() {
+  // With one worker there is nowhere that a connector could have moved to.
+  if (workers_.size() < 2) return;
+  std::vector<std::set<std::string>> keeps(workers_.size());
+  for (const PipelineConnector& connector : context_.options.connectors) {
+    keeps[connector.worker].insert(connector.name);
+  }
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    if (workers_[i] == nullptr) continue;
+    sweeps_.push_back(std::make_unique<WorkerSweep>(
+        *workers_[i], std::move(keeps[i]), context_));
+    sweeps_.back()->Look();
+  }
 }
 
 // ----------------------------------------------------------------- running

@@ -1,5 +1,6 @@
 #include "client/internal/calls.h"
 
+#include "proto/wire/connection_error.h"
 #include "proto/wire/status.h"
 
 #include <grpc/support/time.h>
@@ -17,6 +18,7 @@ absl::Status StatusOfCall(const grpc::Status& status, bool cancelled) {
   switch (status.error_code()) {
     case grpc::StatusCode::UNKNOWN:
     case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNAVAILABLE:
       break;
     case grpc::StatusCode::CANCELLED:
       if (!cancelled) break;
@@ -24,8 +26,8 @@ absl::Status StatusOfCall(const grpc::Status& status, bool cancelled) {
     default:
       return wire::StatusFromGrpc(status);
   }
-  return wire::StatusFromGrpc(
-      grpc::Status(grpc::StatusCode::UNAVAILABLE, status.error_message()));
+  return wire::MarkConnectionError(wire::StatusFromGrpc(
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, status.error_message())));
 }
 
 std::shared_ptr<grpc::ClientContext> CallGroup::Enter(absl::Duration deadline) {

@@ -24,8 +24,9 @@ namespace penstock::client::internal {
 
 // The error of a call, as the caller sees it. An error without our details was
 // made by gRPC: UNKNOWN, INTERNAL and CANCELLED then mean that the connection
-// broke in the middle, so they become UNAVAILABLE; CANCELLED stays where it is
-// the caller's own doing (`cancelled`).
+// broke in the middle, so they become UNAVAILABLE, which is then marked as the
+// connection's (IsConnectionError); CANCELLED stays where it is the caller's
+// own doing (`cancelled`).
 absl::Status StatusOfCall(const grpc::Status& status, bool cancelled);
 
 // The calls under way of one owner.

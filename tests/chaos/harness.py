@@ -446,10 +446,17 @@ class Programs:
         return self._start(arguments, environment=environment, stdout=self._log)
 
     def start_worker(self, socket, state, *more, admin="", environment=None):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(socket)
+        return self.start_worker_at(f"unix:{socket}", state, *more, admin=admin,
+                                    environment=environment)
+
+    def start_worker_at(self, address, state, *more, admin="",
+                        environment=None):
+        """`address`: unix:/path or host:port."""
+        if address.startswith("unix:"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(address[len("unix:"):])
         return self._start(
-            [self.worker, "--listen", f"unix:{socket}", "--admin-listen", admin,
+            [self.worker, "--listen", address, "--admin-listen", admin,
              "--state-dir", state, "--log-level", "warning", *more],
             stdout=self._log, environment=environment)
 

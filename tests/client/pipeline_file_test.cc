@@ -1,5 +1,6 @@
 #include "client/pipeline_file.h"
 
+#include "client/placement.h"
 #include "core/base/error.h"
 #include "core/format/ndjson/config.h"
 #include "core/sinks/file/config.h"
@@ -229,7 +230,7 @@ connectors:
 - {name: c, source: {file: {path: i}}, format: {raw: {}}, sink: {null: {}}}
 )yaml";
 
-TEST(PipelineFileTest, ConnectorsGoToWorkersByTurnsOrByName) {
+TEST(PipelineFileTest, ConnectorsGoToWorkersByRankOrByName) {
   ASSERT_OK_AND_ASSIGN(
       const PipelineFile file,
       ParsePipelineFile(absl::StrCat(kThree,
@@ -241,8 +242,52 @@ TEST(PipelineFileTest, ConnectorsGoToWorkersByTurnsOrByName) {
   ASSERT_THAT(file.workers, SizeIs(2));
   EXPECT_EQ(file.workers[0].name, "unix:/a.sock");
   EXPECT_EQ(file.workers[1].name, "two");
-  EXPECT_EQ(file.workers[1].address, "h:7000");
-  EXPECT_THAT(file.placement, ElementsAre(1, 1, 0));
+  EXPECT_THAT(file.workers[1].addresses, ElementsAre("h:7000"));
+  const std::vector<std::string> names = {"unix:/a.sock", "two"};
+  EXPECT_THAT(file.placement,
+              ElementsAre(1, PlaceOf("b", names), PlaceOf("c", names)));
+}
+
+TEST(PipelineFileTest, AWorkerMayBeFoundElsewhere) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(
+          absl::StrCat(kThree,
+                       "workers:\n"
+                       "- {name: w, address: h:1, other_addresses: [h:2, "
+                       "\"unix:/a.sock\"]}\n"),
+          "p.yaml"));
+  EXPECT_THAT(file.workers[0].addresses,
+              ElementsAre("h:1", "h:2", "unix:/a.sock"));
+}
+
+TEST(PipelineFileTest, WrongOtherAddressesAreNamed) {
+  EXPECT_THAT(FieldsOf(absl::StrCat(
+                  kThree,
+                  "workers:\n"
+                  "- {address: h:1, other_addresses: [h:2, nowhere]}\n")),
+              ElementsAre("workers[0].other_addresses[1]"));
+  std::string many = "[h:2";
+  for (int i = 0; i < 15; ++i) absl::StrAppend(&many, ", h:", 3 + i);
+  EXPECT_THAT(FieldsOf(absl::StrCat(kThree,
+                                    "workers:\n"
+                                    "- {address: h:1, other_addresses: ",
+                                    many, "]}\n")),
+              ElementsAre("workers[0].other_addresses"));
+}
+
+TEST(PlacementTest, AWorkerLessMovesOnlyWhatItHad) {
+  const std::vector<std::string> three = {"a", "b", "c"};
+  const std::vector<std::string> two = {"c", "a"};
+  std::vector<int> counts(3);
+  for (int i = 0; i < 3000; ++i) {
+    const std::string name = absl::StrCat("connector-", i);
+    const std::string before = three[PlaceOf(name, three)];
+    ++counts[PlaceOf(name, three)];
+    if (before == "b") continue;
+    EXPECT_EQ(two[PlaceOf(name, two)], before);
+  }
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
 }
 
 TEST(PipelineFileTest, WrongWorkersAreNamed) {

@@ -1,6 +1,7 @@
 #include "tests/simulation/network.h"
 
 #include "core/base/error.h"
+#include "proto/wire/connection_error.h"
 
 #include <algorithm>
 #include <optional>
@@ -101,7 +102,8 @@ void SimulatedControl::Call(Terms<T> terms, Reply<T> reply, SendFn send) {
       [&network = network_, address = address_, send, answer, witness] {
         const Endpoint worker = network.At(address);
         if (worker.control == nullptr) {
-          answer(MakeError(Reason::UNAVAILABLE, "nobody listens"));
+          answer(wire::MarkConnectionError(
+              MakeError(Reason::UNAVAILABLE, "nobody listens")));
           return;
         }
         worker.process->executor->Schedule(

@@ -236,6 +236,10 @@ Plan DrawPlan(uint64_t seed) {
   if (random.Bernoulli(0.25)) {
     plan.connectors = static_cast<uint32_t>(Draw(random, 2, 3));
   }
+  if (plan.connectors > 1 && random.Bernoulli(0.7)) {
+    plan.workers = static_cast<uint32_t>(Draw(random, 2, plan.connectors));
+  }
+  if (random.Bernoulli(plan.workers > 1 ? 0.5 : 0.1)) plan.addresses = 2;
   return plan;
 }
 

@@ -46,6 +46,10 @@ struct Plan {
   // How many connectors the pipeline has. They are the same but for the places
   // that their names stand for, and each has the records below.
   uint32_t connectors = 1;
+  // How many workers these go to, and how many addresses each has, of which a
+  // new life takes any.
+  uint32_t workers = 1;
+  uint32_t addresses = 1;
   // The input file's lines, keys included; some that cannot be parsed, which go
   // to the dead letters.
   std::vector<std::string> records;

@@ -40,12 +40,15 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   const uint64_t first = Number("PENSTOCK_SIMULATION_FIRST", 1);
   Outcome all;
   uint64_t connectors_max = 0;
+  uint64_t workers_max = 0;
   absl::Duration peace_max;
   for (uint64_t i = GetParam(); i < seeds; i += kParts) {
     const uint64_t seed = first + i;
     const SeedOutcome ended = RunSeed(seed);
     ASSERT_EQ(ended.outcome.violation, "") << "seed " << seed;
     connectors_max = std::max(connectors_max, ended.outcome.connectors);
+    workers_max = std::max(workers_max, ended.outcome.workers);
+    all.moves += ended.outcome.moves;
     all.events += ended.outcome.events;
     all.kills += ended.outcome.kills;
     all.freezes += ended.outcome.freezes;
@@ -64,6 +67,8 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   }
   // A simulation without faults would prove nothing.
   EXPECT_GT(connectors_max, 1u);
+  EXPECT_GT(workers_max, 2u);
+  EXPECT_GT(all.moves, 0u);
   EXPECT_GT(all.kills, 0u);
   EXPECT_GT(all.freezes, 0u);
   EXPECT_GT(all.power_losses, 0u);
@@ -77,6 +82,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   EXPECT_GT(all.letters, 0u);
   EXPECT_GT(all.doubled, 0u);
   RecordProperty("events", absl::StrCat(all.events));
+  RecordProperty("moves", absl::StrCat(all.moves));
   RecordProperty("kills", absl::StrCat(all.kills));
   RecordProperty("freezes", absl::StrCat(all.freezes));
   RecordProperty("power_losses", absl::StrCat(all.power_losses));

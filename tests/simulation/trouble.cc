@@ -51,7 +51,7 @@ void Trouble::HitProcesses(const FaultRates& rates) {
     world_.KillController(AWhile());
   }
   if (random_.Bernoulli(rates.power_loss)) LosePower();
-  if (random_.Bernoulli(rates.freeze_worker)) world_.FreezeWorker();
+  if (random_.Bernoulli(rates.freeze_worker)) world_.FreezeWorker(AWorker());
   if (random_.Bernoulli(rates.freeze_controller)) world_.FreezeController();
   if (random_.Bernoulli(rates.wake)) world_.Wake(random_, 0.5);
 }
@@ -63,9 +63,16 @@ void Trouble::EditSpec(const FaultRates& rates) {
   if (random_.Bernoulli(0.3)) KillWorker();
 }
 
+size_t Trouble::AWorker() {
+  const uint32_t workers = world_.plan().workers;
+  return workers == 1 ? 0 : random_.Uniform(workers);
+}
+
 void Trouble::KillWorker() {
-  world_.KillWorker(AWhile());
-  if (random_.Bernoulli(world_.plan().faults.tamper)) {
+  const size_t worker = AWorker();
+  world_.KillWorker(AWhile(), worker);
+  // The first connector's input, which nobody may be reading.
+  if (worker == 0 && random_.Bernoulli(world_.plan().faults.tamper)) {
     world_.TamperWithInput(random_);
   }
 }

@@ -32,6 +32,8 @@ class Trouble {
   void EditSpec(const FaultRates& rates);
   void KillWorker();
   void LosePower();
+  // One of them.
+  size_t AWorker();
   // Until what was killed is there again: mostly at once.
   absl::Duration AWhile() {
     return (random_.Bernoulli(0.7) ? absl::Milliseconds(20)

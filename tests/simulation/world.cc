@@ -1,5 +1,6 @@
 #include "tests/simulation/world.h"
 
+#include "client/controller/roaming_control.h"
 #include "core/base/error.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
@@ -18,7 +19,6 @@ namespace {
 
 using core::Reason;
 
-constexpr char kAddress[] = "worker";
 // More events than any healthy run has.
 constexpr uint64_t kEventsMax = 5'000'000;
 
@@ -30,7 +30,13 @@ World::World(Plan plan)
       network_(scheduler_),
       commit_delay_max_(plan_.commit_delay_max),
       paths_({}),
-      host_(std::make_shared<Host>()) {
+      workers_(plan_.workers) {
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i].host = std::make_shared<Host>();
+    for (uint32_t j = 0; j < plan_.addresses; ++j) {
+      workers_[i].addresses.push_back(absl::StrCat("worker ", i, ", ", j));
+    }
+  }
   for (uint32_t i = 0; i < plan_.connectors; ++i) {
     lanes_.push_back(std::make_unique<Lane>(plan_, i, data_disk_, database_,
                                             store_disk_, violation_));
@@ -55,20 +61,32 @@ World::~World() {
     End(frozen_workers_.back());
     frozen_workers_.pop_back();
   }
-  End(worker_);
+  for (WorkerSlot& slot : workers_) End(slot.life);
 }
 
 // --------------------------------------------------------------- processes
 
 void World::Start() {
-  StartWorker();
+  for (WorkerSlot& slot : workers_) StartWorker(slot);
   StartController();
 }
 
-void World::StartWorker() {
+std::string World::AddressFor(const WorkerSlot& slot) {
+  if (slot.addresses.size() == 1) return slot.addresses.front();
+  // Never where a stopped one listens.
+  while (true) {
+    const std::string& address =
+        slot.addresses[scheduler_.random().Uniform(slot.addresses.size())];
+    if (network_.At(address).control == nullptr) return address;
+  }
+}
+
+void World::StartWorker(WorkerSlot& slot) {
   auto life = std::make_unique<WorkerLife>();
   life->process = &scheduler_.NewProcess("worker");
-  life->host = host_;
+  life->address = AddressFor(slot);
+  if (life->address != slot.addresses.front()) ++outcome_.moves;
+  life->host = slot.host;
   life->commit_executor = std::make_unique<SlowExecutor>(
       *life->process->executor, commit_delay_max_, scheduler_.random());
   life->registry = std::make_unique<core::Registry>();
@@ -103,22 +121,22 @@ void World::StartWorker() {
   auto dispatcher = server::Dispatcher::Create(
       options, runtime,
       server::MakeFileFenceStore(life->host->state_disk, "/state"), nullptr);
-  worker_starts_ = absl::InfiniteFuture();
+  slot.starts = absl::InfiniteFuture();
   if (!dispatcher.ok()) {
     Violate(absl::StrCat("a worker does not start: ",
                          dispatcher.status().message()));
     return;
   }
   life->dispatcher = *std::move(dispatcher);
-  network_.SetEndpoint(kAddress,
+  network_.SetEndpoint(life->address,
                        {life->dispatcher.get(), life->process, life->host});
-  worker_ = std::move(life);
+  slot.life = std::move(life);
 }
 
 void World::End(std::unique_ptr<WorkerLife>& life) {
   if (life == nullptr) return;
-  if (network_.At(kAddress).process == life->process) {
-    network_.SetEndpoint(kAddress, {});
+  if (network_.At(life->address).process == life->process) {
+    network_.SetEndpoint(life->address, {});
   }
   life->process->frozen = true;
   // Tasks first: they hold what the dispatcher owns.
@@ -128,6 +146,17 @@ void World::End(std::unique_ptr<WorkerLife>& life) {
   life.reset();
 }
 
+std::unique_ptr<core::Control> World::Dial(const WorkerSlot& slot,
+                                           Process& client) {
+  const auto dial = [this, &client](const std::string& address) {
+    return std::make_shared<SimulatedControl>(network_, client, address, plan_,
+                                              *this);
+  };
+  auto control = client::RoamingControl::Create(slot.addresses, dial);
+  CHECK(control.ok()) << control.status();
+  return *std::move(control);
+}
+
 void World::StartController() {
   auto life = std::make_unique<ControllerLife>();
   life->process = &scheduler_.NewProcess("controller");
@@ -135,19 +164,39 @@ void World::StartController() {
   life->store = std::make_unique<client::FakeStateStore>(executor, store_disk_);
   life->store->SetDelay(absl::Milliseconds(
       static_cast<int64_t>(scheduler_.random().Uniform(10))));
-  life->control = std::make_unique<SimulatedControl>(network_, *life->process,
-                                                     kAddress, plan_, *this);
+  std::vector<core::Control*> controls;
+  for (const WorkerSlot& slot : workers_) {
+    life->controls.push_back(Dial(slot, *life->process));
+    controls.push_back(life->controls.back().get());
+  }
   life->spec = spec_;
+  ControllerLife* raw = life.get();
+  life->controller = client::Controller::Create(
+      OptionsOfController(), executor, *life->store, std::move(controls),
+      [raw](absl::Status status) { raw->ended = std::move(status); });
+  if (fault_hook_) {
+    life->controller->SetFaultHook(
+        [this](client::FaultPoint point, const std::string& /*connector*/) {
+          fault_hook_(point);
+        });
+  }
+  life->controller->Start();
+  controller_ = std::move(life);
+  controller_starts_ = absl::InfiniteFuture();
+}
+
+client::ControllerOptions World::OptionsOfController() {
   client::ControllerOptions options;
   options.pipeline = kPipeline;
   options.controller_id =
       absl::StrCat("controller-", scheduler_.random().Next64());
   options.nonce = absl::StrCat(scheduler_.random().Next64());
   for (const auto& lane : lanes_) {
-    options.connectors.push_back({.name = lane->name(),
-                                  .spec_bytes = SpecBytes(spec_),
-                                  .level = plan_.specs[spec_].level,
-                                  .worker = 0});
+    options.connectors.push_back(
+        {.name = lane->name(),
+         .spec_bytes = SpecBytes(spec_),
+         .level = plan_.specs[spec_].level,
+         .worker = options.connectors.size() % workers_.size()});
   }
   options.check_spec_change = [this](const std::string& from,
                                      const std::string& to) {
@@ -165,19 +214,7 @@ void World::StartController() {
   options.recoveries_max = 1'000'000;
   options.stop_at_end_of_input = true;
   options.random_seed = scheduler_.random().Next64();
-  ControllerLife* raw = life.get();
-  life->controller = client::Controller::Create(
-      std::move(options), executor, *life->store, {life->control.get()},
-      [raw](absl::Status status) { raw->ended = std::move(status); });
-  if (fault_hook_) {
-    life->controller->SetFaultHook(
-        [this](client::FaultPoint point, const std::string& /*connector*/) {
-          fault_hook_(point);
-        });
-  }
-  life->controller->Start();
-  controller_ = std::move(life);
-  controller_starts_ = absl::InfiniteFuture();
+  return options;
 }
 
 void World::End(std::unique_ptr<ControllerLife>& life) {
@@ -185,7 +222,7 @@ void World::End(std::unique_ptr<ControllerLife>& life) {
   life->process->frozen = true;
   Scheduler::Kill(*life->process);
   life->controller.reset();
-  life->control.reset();
+  life->controls.clear();
   life->store.reset();
   Scheduler::Kill(*life->process);
   life.reset();
@@ -193,10 +230,10 @@ void World::End(std::unique_ptr<ControllerLife>& life) {
 
 // -------------------------------------------------------------- what hurts
 
-void World::KillWorker(absl::Duration restart_after) {
+void World::KillWorker(absl::Duration restart_after, size_t worker) {
   ++outcome_.kills;
-  End(worker_);
-  worker_starts_ = scheduler_.now() + restart_after;
+  End(workers_[worker].life);
+  workers_[worker].starts = scheduler_.now() + restart_after;
 }
 
 void World::KillController(absl::Duration restart_after) {
@@ -206,8 +243,8 @@ void World::KillController(absl::Duration restart_after) {
 }
 
 void World::CrashWorkerHere(core::Random* power) {
-  if (worker_ == nullptr) return;
-  worker_->process->frozen = true;
+  if (worker() == nullptr) return;
+  worker()->process->frozen = true;
   worker_hit_ = true;
   power_hit_ = power;
 }
@@ -234,14 +271,23 @@ void World::CrashWhatWasHit() {
   }
 }
 
-void World::FreezeWorker() {
-  if (worker_ == nullptr) return;
+void World::FreezeWorker(size_t worker) {
+  WorkerSlot& slot = workers_[worker];
+  if (slot.life == nullptr) return;
   ++outcome_.freezes;
-  worker_->process->frozen = true;
-  frozen_workers_.push_back(std::move(worker_));
-  network_.SetEndpoint(kAddress, {});
-  host_ = std::make_shared<Host>();
-  worker_starts_ = scheduler_.now();
+  slot.life->process->frozen = true;
+  // Where there is another address it goes on to listen, and may answer later.
+  const auto listening =
+      std::count_if(slot.addresses.begin(), slot.addresses.end(),
+                    [this](const std::string& address) {
+                      return network_.At(address).control != nullptr;
+                    });
+  if (static_cast<size_t>(listening) == slot.addresses.size()) {
+    network_.SetEndpoint(slot.life->address, {});
+  }
+  frozen_workers_.push_back(std::move(slot.life));
+  slot.host = std::make_shared<Host>();
+  slot.starts = scheduler_.now();
 }
 
 void World::FreezeController() {
@@ -277,10 +323,12 @@ void World::LosePower(core::FakeFileSystem::Unsynced unsynced,
     End(frozen_workers_.back());
     frozen_workers_.pop_back();
   }
-  End(worker_);
+  for (WorkerSlot& slot : workers_) End(slot.life);
   data_disk_.Crash(unsynced, &random);
-  host_->state_disk.Crash(unsynced, &random);
-  worker_starts_ = scheduler_.now() + restart_after;
+  for (WorkerSlot& slot : workers_) {
+    slot.host->state_disk.Crash(unsynced, &random);
+    slot.starts = scheduler_.now() + restart_after;
+  }
 }
 
 bool World::TamperWithInput(core::Random& random) {
@@ -301,7 +349,11 @@ bool World::TamperWithInput(core::Random& random) {
 // ------------------------------------------------------------------ running
 
 void World::Tend() {
-  if (worker_ == nullptr && scheduler_.now() >= worker_starts_) StartWorker();
+  for (WorkerSlot& slot : workers_) {
+    if (slot.life == nullptr && scheduler_.now() >= slot.starts) {
+      StartWorker(slot);
+    }
+  }
   // A controller that was superseded ends.
   std::erase_if(frozen_controllers_, [this](auto& life) {
     if (!life->ended.has_value()) return false;
@@ -396,8 +448,9 @@ void World::RunControllerAgain() {
 // ------------------------------------------------------------ what is there
 
 std::optional<core::ConnectorStatus> World::Status() const {
-  if (worker_ == nullptr) return std::nullopt;
-  return worker_->dispatcher->StatusOf(kConnector);
+  const WorkerLife* const life = workers_.front().life.get();
+  if (life == nullptr) return std::nullopt;
+  return life->dispatcher->StatusOf(kConnector);
 }
 
 std::string World::Describe() {
@@ -425,7 +478,7 @@ std::string World::Describe() {
                     status->completed_steps, ", in flight ",
                     status->inflight_bytes, ", health ", status->health.reason);
   } else {
-    absl::StrAppend(&text, worker_ == nullptr ? "; no worker" : "; not open");
+    absl::StrAppend(&text, worker() == nullptr ? "; no worker" : "; not open");
   }
   return text;
 }
@@ -448,7 +501,8 @@ void World::OnReplayed(const Process& worker, const core::ConnectorRef& ref,
                        core::Step step, const core::ReplayReply& reply) {
   ++(reply.already_held ? outcome_.already_held : outcome_.replayed);
   // One that was stopped may have read it before.
-  if (worker_ == nullptr || worker_->process != &worker) return;
+  const WorkerLife* const life = workers_.front().life.get();
+  if (life == nullptr || life->process != &worker) return;
   if (tamper_.has_value() && ref.connector == kConnector &&
       step == tamper_->step && !reply.already_held) {
     Violate(
@@ -492,7 +546,9 @@ void World::ForEachAwake(
       look(*Find(status.name), status);
     }
   };
-  if (worker_ != nullptr) look_at(*worker_);
+  for (const WorkerSlot& slot : workers_) {
+    if (slot.life != nullptr) look_at(*slot.life);
+  }
   for (const auto& life : frozen_workers_) {
     if (!life->process->frozen) look_at(*life);
   }
@@ -521,6 +577,7 @@ void World::CheckComplete() {
 void World::SumUp() {
   outcome_.violation = violation_;
   outcome_.connectors = lanes_.size();
+  outcome_.workers = workers_.size();
   for (const auto& lane : lanes_) {
     outcome_.specs_at_once += lane->checkers().specs_at_once();
     outcome_.specs_clean += lane->checkers().specs_clean();

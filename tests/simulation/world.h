@@ -31,6 +31,7 @@ namespace penstock::simulation {
 // One life of a worker process.
 struct WorkerLife {
   Process* process = nullptr;
+  std::string address;
   // Shared with: the other lives on it, messages to them.
   std::shared_ptr<Host> host;
   // Of the transactional target.
@@ -39,11 +40,22 @@ struct WorkerLife {
   std::unique_ptr<server::Dispatcher> dispatcher;
 };
 
+// A worker of the pipeline, whichever process that is just now.
+struct WorkerSlot {
+  // Where it may be found; the controller knows all of them.
+  std::vector<std::string> addresses;
+  std::shared_ptr<Host> host;
+  // Null while it is dead.
+  std::unique_ptr<WorkerLife> life;
+  absl::Time starts = absl::InfiniteFuture();
+};
+
 // One life of a controller process.
 struct ControllerLife {
   Process* process = nullptr;
   std::unique_ptr<client::FakeStateStore> store;
-  std::unique_ptr<SimulatedControl> control;
+  // By worker.
+  std::vector<std::unique_ptr<core::Control>> controls;
   std::shared_ptr<client::Controller> controller;
   // What the pipeline file said when it started: index into Plan::specs.
   size_t spec = 0;
@@ -55,6 +67,9 @@ struct Outcome {
   // Empty: everything held.
   std::string violation;
   uint64_t connectors = 0;
+  uint64_t workers = 0;
+  // How often a worker was started at another address than before.
+  uint64_t moves = 0;
   uint64_t events = 0;
   uint64_t kills = 0;
   uint64_t freezes = 0;
@@ -93,7 +108,7 @@ class World final : public Witness {
 
   // Before the first controller is started.
   void SetFaultHook(FaultHook hook) { fault_hook_ = std::move(hook); }
-  // The first worker and the first controller.
+  // The workers and the first controller.
   void Start();
 
   // Lets everybody run for `duration` of virtual time, then restarts what died
@@ -111,8 +126,9 @@ class World final : public Witness {
   // Into the outcome, at the end: what the checkers found.
   void SumUp();
 
-  // --- What hurts. A killed process is started again after `restart_after`.
-  void KillWorker(absl::Duration restart_after);
+  // --- What hurts. A killed process is started again after `restart_after`; a
+  // worker at any of its addresses.
+  void KillWorker(absl::Duration restart_after, size_t worker = 0);
   void KillController(absl::Duration restart_after);
   // For hooks, which run inside a process: nothing of it runs any more, and it
   // is killed after this event. `power`: its machine goes, too.
@@ -120,7 +136,7 @@ class World final : public Witness {
   void CrashControllerHere();
   // SIGSTOP. Another is started at once; a worker on another host, which knows
   // no fence.
-  void FreezeWorker();
+  void FreezeWorker(size_t worker = 0);
   void FreezeController();
   // Wakes each that is stopped, with probability `p` each.
   void Wake(core::Random& random, double p);
@@ -130,7 +146,7 @@ class World final : public Witness {
   void CommitAtOnce() { commit_delay_max_ = absl::ZeroDuration(); }
   // While they are held, none is started.
   void HoldControllers(bool hold) { controllers_held_ = hold; }
-  // Of the workers' machines, with the data disk. Kills every worker.
+  // Of all workers' machines, with the data disk. Kills every worker.
   void LosePower(core::FakeFileSystem::Unsynced unsynced, core::Random& random,
                  absl::Duration restart_after);
   // From the next controller on the pipeline file says this.
@@ -147,8 +163,8 @@ class World final : public Witness {
   core::FakeDatabase& database() { return database_; }
   core::FakeFileSystem& data_disk() { return data_disk_; }
   client::FakeStoreDisk& store_disk() { return store_disk_; }
-  // Null while it is dead.
-  WorkerLife* worker() { return worker_.get(); }
+  // The first one. Null while it is dead.
+  WorkerLife* worker() { return workers_.front().life.get(); }
   ControllerLife* controller() { return controller_.get(); }
   const std::vector<std::unique_ptr<WorkerLife>>& frozen_workers() const {
     return frozen_workers_;
@@ -166,7 +182,7 @@ class World final : public Witness {
   Outcome& outcome() { return outcome_; }
 
   // --- What is there.
-  // Of the living worker's first connector; nullopt: there is none.
+  // Of the first connector on its living worker; nullopt: there is none.
   std::optional<core::ConnectorStatus> Status() const;
   // Of the first connector, as Lane.
   std::vector<core::Step> Progress() { return lanes_.front()->Progress(); }
@@ -194,8 +210,12 @@ class World final : public Witness {
     std::optional<core::Writer> writer;
   };
 
-  void StartWorker();
+  void StartWorker(WorkerSlot& slot);
+  // For the other lives of the slot.
+  std::string AddressFor(const WorkerSlot& slot);
+  std::unique_ptr<core::Control> Dial(const WorkerSlot& slot, Process& client);
   void StartController();
+  client::ControllerOptions OptionsOfController();
   void End(std::unique_ptr<WorkerLife>& life);
   static void End(std::unique_ptr<ControllerLife>& life);
   void CrashWhatWasHit();
@@ -233,14 +253,13 @@ class World final : public Witness {
   // What the pipeline file says: index into Plan::specs.
   size_t spec_ = 0;
 
-  std::shared_ptr<Host> host_;
-  std::unique_ptr<WorkerLife> worker_;
+  // The connectors go to them by turns.
+  std::vector<WorkerSlot> workers_;
   std::unique_ptr<ControllerLife> controller_;
   // Stopped processes that may wake, or have woken.
   std::vector<std::unique_ptr<WorkerLife>> frozen_workers_;
   std::vector<std::unique_ptr<ControllerLife>> frozen_controllers_;
   std::vector<absl::Status> superseded_;
-  absl::Time worker_starts_ = absl::InfiniteFuture();
   absl::Time controller_starts_ = absl::InfiniteFuture();
   bool controllers_held_ = false;
   bool worker_hit_ = false;

@@ -352,21 +352,35 @@ void FakeControl::Get(std::string connector, Reply<ConnectorStatus> reply) {
         if (found == lives_.end()) {
           return answer(MakeError(Reason::NO_SUCH_CONNECTOR, "none"));
         }
-        const Life& life = *found->second;
-        ConnectorStatus status;
-        status.name = life.name;
-        status.instance = life.instance;
-        status.state = life.state;
-        status.made_steps = life.made_steps;
-        status.completed_steps = life.completed_steps;
-        status.checkpointed_steps = life.checkpointed_steps;
-        status.parse_errors = outside_.connectors.at(life.name).bad_records;
-        answer(std::move(status));
+        answer(StatusOf(*found->second));
       });
 }
 
+ConnectorStatus FakeControl::StatusOf(const Life& life) const {
+  ConnectorStatus status;
+  status.name = life.name;
+  status.pipeline = life.pipeline;
+  status.instance = life.instance;
+  status.state = life.state;
+  status.made_steps = life.made_steps;
+  status.completed_steps = life.completed_steps;
+  status.checkpointed_steps = life.checkpointed_steps;
+  status.parse_errors = outside_.connectors.at(life.name).bad_records;
+  return status;
+}
+
 void FakeControl::List(Reply<std::vector<ConnectorStatus>> reply) {
-  reply(MakeError(Reason::UNSUPPORTED, "ask for one"));
+  Call call;
+  call.verb = ControlVerb::kList;
+  Carry<std::vector<ConnectorStatus>>(
+      std::move(call), std::move(reply),
+      [this](Reply<std::vector<ConnectorStatus>> answer) {
+        std::vector<ConnectorStatus> statuses;
+        for (const auto& [name, life] : lives_) {
+          statuses.push_back(StatusOf(*life));
+        }
+        answer(std::move(statuses));
+      });
 }
 
 // ---------------------------------------------------------- the other commands

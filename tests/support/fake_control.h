@@ -67,6 +67,7 @@ enum class ControlVerb {
   kCommitCheckpoint,
   kDisconnect,
   kGet,
+  kList,
 };
 
 // What stands before a '#' in `spec_bytes` goes into the hash of every step,
@@ -152,6 +153,7 @@ class FakeControl final : public Control {
   void CarryDone(Call call, Done done, absl::AnyInvocable<absl::Status()> act);
   Fault TakeFault(const Call& call);
 
+  ConnectorStatus StatusOf(const Life& life) const;
   absl::Status CheckFence(const Fence& fence);
   // Fence, connector, instance, then the release that came along.
   absl::StatusOr<Life*> Enter(const CommandHeader& header);

@@ -353,6 +353,38 @@ TEST_F(ControllerLoopTest, DrivesSeveralConnectorsOnSeveralWorkers) {
   EXPECT_GT(other_worker_.CountOf(ControlVerb::kQueue), 0u);
 }
 
+TEST_F(ControllerLoopTest, AConnectorThatMovedIsDeletedWhereItWas) {
+  AddConnector(50, "a", 0).ends = false;
+  AddConnector(50, "b", 1).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Outside("a").rows.size() == 50; }));
+  // The file says otherwise now.
+  options_.connectors[0].worker = 1;
+  Outside("a").ends = Outside("b").ends = true;
+  AddRecords(30, "a");
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  ExpectExactlyOnce("a");
+  ExpectExactlyOnce("b");
+  EXPECT_EQ(worker_.InstanceOf("a"), nullptr);
+  EXPECT_EQ(other_worker_.CountOf(ControlVerb::kOpen), 3u);
+}
+
+TEST_F(ControllerLoopTest, AWorkerThatIsAwayIsSweptWhenItIsBack) {
+  AddConnector(50, "a", 0).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Outside("a").rows.size() == 50; }));
+  options_.connectors[0].worker = 1;
+  worker_.SetAway(true);
+  Start();
+  AddRecords(30, "a");
+  ASSERT_TRUE(RunUntil([&] { return Outside("a").rows.size() == 80; }))
+      << "nobody waits for it";
+  EXPECT_NE(worker_.InstanceOf("a"), nullptr);
+  worker_.SetAway(false);
+  EXPECT_TRUE(RunUntil([&] { return worker_.InstanceOf("a") == nullptr; }));
+}
+
 TEST_F(ControllerLoopTest, AUsersPauseIsDurableAndHoldsAfterARestart) {
   AddConnector(30).ends = false;
   Start();
