@@ -4,6 +4,8 @@
 #include "core/contract/parse_error.h"
 #include "core/record/block.h"
 #include "core/record/record_batch.h"
+#include "core/record/record_batch_builder.h"
+#include "core/record/value.h"
 
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
@@ -12,6 +14,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace penstock::core {
@@ -38,6 +42,26 @@ class Splitter {
                                          absl::string_view behind) const = 0;
 };
 
+// Ours, for sources whose input is messages: each is a whole input by itself,
+// and all records of it have in common what the source knows of it. Records of
+// many messages go into one batch, so that none allocates.
+//
+// Owner: a source. Lifetime: what it names outlives the Parse call.
+struct MessageRecords {
+  // Where good records go, over the fragment's block, instead of the result's
+  // batch. Its columns are the schema's.
+  RecordBatchBuilder* batch = nullptr;
+  // Of every record, and every error, of the message.
+  int64_t offset = 0;
+  int64_t event_time_ms = RecordMeta::kNoEventTime;
+  // The message's key, for records without one of their own.
+  uint32_t key_begin = 0;
+  uint32_t key_size = RecordEntry::kNull;
+  uint64_t key_hash = 0;
+  // Columns that the source fills in, and with what.
+  std::span<const std::pair<uint32_t, Value>> cells = {};
+};
+
 // Complete records in a block, cut by a Splitter.
 struct Fragment {
   BlockRef block;
@@ -54,6 +78,8 @@ struct Fragment {
   bool is_cut = false;
   // Of a cut record: LFs in what is left out.
   uint64_t cut_lines = 0;
+  // The fragment is a message, or what is left of one; null: it is not.
+  const MessageRecords* message = nullptr;
 
   // Leaves what lies behind the first `bytes`. Requires: bytes <= size.
   void RemovePrefix(uint32_t bytes) {
@@ -108,6 +134,9 @@ class Parser {
   virtual size_t RecordBytesMax() const { return size_t{16} << 20; }
   // False: any byte means something wherever it stands.
   virtual bool IsText() const { return true; }
+  // Ours: a message, whatever its bytes, is one record as it stands, without
+  // being parsed.
+  virtual bool TakesMessagesWhole() const { return false; }
 
   // Ours: how much of its source's beginning the parser has to know wherever it
   // starts (a header that names the fields); 0: nothing.

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace penstock::core {
@@ -53,7 +54,11 @@ class ResultBuilder {
 
   // Appends a good record. Requires: as RecordBatchBuilder::Add.
   void AddRecord(const RecordEntry& entry) {
-    batch_.Add(entry);
+    if (fragment_.message == nullptr) [[likely]] {
+      batch_.Add(entry);
+    } else {
+      AddOfMessage(*fragment_.message, entry);
+    }
     room_ -= record_bytes_;
     ++result_.records;
   }
@@ -66,6 +71,9 @@ class ResultBuilder {
   // Appends the row of the record that is added next.
   void AddRow(std::span<const Value> row) {
     batch_.AddRow(row);
+    if (fragment_.message != nullptr) {
+      batch_.SetCells(fragment_.message->cells);
+    }
     CountArena();
   }
   // For what row values view.
@@ -81,6 +89,7 @@ class ResultBuilder {
   ParseResult Build(uint32_t bytes) &&;
 
  private:
+  void AddOfMessage(const MessageRecords& message, RecordEntry entry);
   void CountArena() {
     const auto bytes = static_cast<int64_t>(batch_.value_arena().MemoryBytes());
     room_ -= bytes - arena_bytes_;
@@ -93,7 +102,9 @@ class ResultBuilder {
   const int64_t record_bytes_;
   int64_t room_ = int64_t{Parser::kResultBytesMax};
   int64_t arena_bytes_ = 0;
-  RecordBatchBuilder batch_;
+  // Unless records go into a batch of the source's.
+  std::optional<RecordBatchBuilder> own_;
+  RecordBatchBuilder& batch_;
   ParseResult result_;
 };
 

@@ -18,7 +18,8 @@ enum class Op : uint8_t { kInsert = 0, kDelete = 1, kUpdate = 2, kUpsert = 3 };
 // Where a record came from. A plain value of 40 bytes at most.
 struct RecordMeta {
   // Position in `partition`: byte offset of the record's first byte in a file,
-  // message offset in a Kafka partition. Rises strictly within a partition.
+  // message offset in a Kafka partition. Rises strictly within a partition, but
+  // for records of one message, which share its offset.
   int64_t offset = 0;
   // Milliseconds since the Unix epoch; kNoEventTime if the source has none.
   int64_t event_time_ms = kNoEventTime;

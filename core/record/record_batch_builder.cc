@@ -40,6 +40,18 @@ void RecordBatchBuilder::AddRow(std::span<const Value> row) {
   storage_->values.insert(storage_->values.end(), row.begin(), row.end());
 }
 
+void RecordBatchBuilder::SetCells(
+    std::span<const std::pair<uint32_t, Value>> cells) {
+  const size_t columns = storage_->columns;
+  CHECK_GE(storage_->values.size(), columns);
+  Value* const row =
+      storage_->values.data() + storage_->values.size() - columns;
+  for (const auto& [column, value] : cells) {
+    CHECK_LT(size_t{column}, columns);
+    row[column] = value;
+  }
+}
+
 void RecordBatchBuilder::DropRow() {
   storage_->values.resize(storage_->entries.size() * storage_->columns);
 }

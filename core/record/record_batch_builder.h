@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace penstock::core {
 
@@ -38,6 +39,9 @@ class RecordBatchBuilder {
   // Appends the row of the record that is added next.
   // Requires: as many values as columns.
   void AddRow(std::span<const Value> row);
+  // Replaces cells, by column, of the row that was added last.
+  // Requires: there is one, and it has these columns.
+  void SetCells(std::span<const std::pair<uint32_t, Value>> cells);
   // Drops a row for which no record was added, so that a bad one leaves
   // nothing behind but memory.
   void DropRow();

@@ -35,6 +35,7 @@ CONFIGURATIONS = (
     "core/sinks/null/config.h",
     "core/sinks/postgres/config.h",
     "core/sources/file/config.h",
+    "core/sources/kafka/config.h",
 )
 
 # Directory -> directories it may include, besides itself. The longest matching

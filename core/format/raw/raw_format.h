@@ -29,6 +29,7 @@ class RawParser final : public Parser {
   }
   void SetPosition(uint64_t record_number, uint64_t line) override;
   size_t RecordBytesMax() const override { return config_.record_bytes_max; }
+  bool TakesMessagesWhole() const override { return true; }
 
  private:
   const RawConfig config_;

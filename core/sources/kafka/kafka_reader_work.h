@@ -1,0 +1,165 @@
+// What the tasks of a KafkaReader work on. Internal to core/sources/kafka.
+#pragma once
+
+#include "core/base/mutex.h"
+#include "core/base/strand.h"
+#include "core/queue/input_queue.h"
+#include "core/sources/kafka/kafka_metrics.h"
+#include "core/sources/kafka/kafka_reader.h"
+
+#include <absl/status/status.h>
+#include <absl/strings/string_view.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::core {
+
+// Threads: StartReading, Post, Flush and Stop are thread-safe (Flush: one at a
+//          time); all else is confined to the strand.
+class KafkaReader::Work : public std::enable_shared_from_this<Work> {
+ public:
+  Work(const Environment& environment, InputConsumer& consumer,
+       std::unique_ptr<TopicConsumer> client,
+       std::unique_ptr<MessagePacker> packer, Options options);
+
+  // Once, before any command.
+  void Start();
+  void Extend();
+  void Pause() { is_extended_.store(false); }
+  // Posts a reading task if there is none.
+  void StartReading() {
+    if (!is_read_posted_.exchange(true)) Post(&Work::ReadSome);
+  }
+  void Flush(const QueueCommand& command) ABSL_LOCKS_EXCLUDED(mu_);
+  template <typename Command>
+  void PostCommand(void (Work::*step)(const Command&), Command command);
+  void Replay(const ReplayCommand& command);
+  void Skip(const SkipCommand& command);
+  void Disconnect() { is_closed_.store(true); }
+  // Blocks: until the running task, if any, is over; then ends the client.
+  void Stop() ABSL_LOCKS_EXCLUDED(mu_);
+
+  bool is_closed() const { return is_closed_.load(); }
+  uint64_t client_bytes() const { return metrics_->client_bytes.load(); }
+
+ private:
+  // Where a partition was read to by an entry of the queue.
+  struct Moved {
+    uint32_t id = 0;
+    int64_t end = 0;
+  };
+  // What a step ended at, until it is acknowledged upstream.
+  struct Unacknowledged {
+    Step step = 0;
+    std::vector<Moved> moved;
+  };
+  // A partition while it is read.
+  struct Reading {
+    std::string topic;
+    // Of the next message that is wanted.
+    int64_t next = 0;
+    // Reading ends here; nullopt: never.
+    std::optional<int64_t> end;
+    bool is_done() const { return end.has_value() && next >= *end; }
+  };
+  // A Replay that runs.
+  struct Replaying {
+    KafkaPosition step;
+    std::optional<StepHasher> hasher;
+    BufferSize total;
+  };
+
+  void Post(void (Work::*step)());
+  void PostAfter(absl::Duration delay, void (Work::*step)());
+  template <typename Step>
+  void Run(Step step) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // --- Reading.
+  void ReadSome();
+  absl::Status TryReadSome();
+  // Assigns every partition that is not done, from where it is.
+  absl::Status Assign();
+  // The first of what is pending.
+  absl::Status TakeEvent();
+  absl::Status TakeError(const KafkaEvent& event);
+  // The run of one partition's messages that is pending, or as much of it as a
+  // buffer holds.
+  void TakeMessages();
+  // What was made of messages, up to `end`.
+  void Stage(uint32_t id, MessagePacker::Packed packed, int64_t end);
+  // The partition was read to `end`, where no message is.
+  void Move(uint32_t id, int64_t end);
+  // Its next message is gone.
+  absl::Status Expired(uint32_t id, const absl::Status& error);
+  // Its next offset is `next` now.
+  void Advance(uint32_t id, Reading& reading, int64_t next);
+  bool IsAllDone() const;
+  // Sets what is read, from behind the last step on.
+  void ResetReadings() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // --- Beside it.
+  void KeepHouse();
+  void ShowClient();
+  absl::Status Discover();
+  void Acknowledge() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // --- Replaying. Errors: POSITION_MISMATCH unless the step begins here.
+  absl::StatusOr<KafkaPosition> CheckStep(absl::string_view metadata)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status EndReplay() ABSL_LOCKS_EXCLUDED(mu_);
+  void FinishStep(const KafkaPosition& step) ABSL_LOCKS_EXCLUDED(mu_);
+
+  void Fail(const absl::Status& status, absl::string_view tag);
+
+  const Environment environment_;
+  InputConsumer& consumer_;
+  const KafkaSourceConfig config_;
+  const std::unique_ptr<MessagePacker> packer_;
+  InputQueue<Moved> queue_;
+  Strand strand_;
+  // Shared by: this and the connector, which shows it.
+  const std::shared_ptr<KafkaMetrics> metrics_;
+  // By id, where the input ends.
+  const std::map<uint32_t, int64_t> ends_;
+
+  std::atomic<bool> is_extended_{false};
+  std::atomic<bool> is_closed_{false};
+  std::atomic<bool> is_read_posted_{false};
+
+  Mutex mu_;
+  CondVar idle_;
+  bool is_running_ ABSL_GUARDED_BY(mu_) = false;
+  bool is_stopped_ ABSL_GUARDED_BY(mu_) = false;
+  // Behind the last step; its partitions are all that are known.
+  KafkaPosition flushed_ ABSL_GUARDED_BY(mu_);
+  // By step, the oldest first.
+  std::deque<Unacknowledged> unacknowledged_ ABSL_GUARDED_BY(mu_);
+
+  // Confined to the strand.
+  std::unique_ptr<TopicConsumer> client_;
+  std::map<uint32_t, Reading> readings_;
+  // Received and not taken yet.
+  std::span<const KafkaEvent> pending_;
+  // Of pending_: a run.
+  std::vector<const KafkaEvent*> run_;
+  bool is_assigned_ = false;
+  bool is_ended_ = false;
+  std::optional<Replaying> replaying_;
+  absl::Time discovered_;
+  // Discoveries in a row that missed a topic.
+  int missed_ = 0;
+  std::string shown_reason_;
+  // Counts from which what is checkpointed, or else completed, is known.
+  std::shared_ptr<CountWatch> acknowledged_;
+};
+
+}  // namespace penstock::core
