@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/base/thread_pool_executor.h"
+#include "core/base/version.h"
 #include "core/connector/registry.h"
 #include "proto/wire/transport.h"
 #include "server/admin/connector_metrics.h"
@@ -89,7 +90,7 @@ class WorkerApp final : public App {
         paths_(options_.allow_paths),
         drivers_("driver", DriverThreads(options_)),
         io_("io", options_.io_threads),
-        identity_{kVersion, core::RandomId(random_)},
+        identity_{core::kVersion, core::RandomId(random_)},
         started_(core::RealClock().Now()) {
     RegisterBuiltinConnectors(registry_);
   }
@@ -104,15 +105,15 @@ class WorkerApp final : public App {
     DispatcherOptions dispatch;
     dispatch.memory_max = MemoryMax(options_);
     dispatch.random_seed = random_.Next64();
-    core::ConnectorRuntime runtime{
-        .executor = drivers_,
-        .io = io_,
-        .environment = {.files = core::PosixFileSystem(),
-                        .io = io_,
-                        .clock = core::RealClock(),
-                        .paths = paths_},
-        .registry = registry_,
-        .random_seed = 0};
+    const core::Environment environment = {.files = core::PosixFileSystem(),
+                                           .io = io_,
+                                           .clock = core::RealClock(),
+                                           .paths = paths_};
+    core::ConnectorRuntime runtime{.executor = drivers_,
+                                   .io = io_,
+                                   .environment = environment,
+                                   .registry = registry_,
+                                   .random_seed = 0};
     hub_ = std::make_unique<WatchHub>(identity_.run_id, drivers_);
     ASSIGN_OR_RETURN(
         dispatcher_,
@@ -121,8 +122,8 @@ class WorkerApp final : public App {
             MakeFileFenceStore(core::PosixFileSystem(), options_.state_dir),
             hub_.get()));
     hub_->SetConnectors(dispatcher_.get());
-    connector_service_ =
-        std::make_unique<ConnectorService>(*dispatcher_, positions_, identity_);
+    connector_service_ = std::make_unique<ConnectorService>(
+        *dispatcher_, positions_, registry_, environment, identity_);
     control_service_ =
         std::make_unique<ControlService>(*dispatcher_, positions_);
     watch_service_ = std::make_unique<WatchService>(*hub_, drivers_);
@@ -135,7 +136,7 @@ class WorkerApp final : public App {
             .With("port", port_)
             .With("admin_port", admin_port())
             .With("run_id", identity_.run_id)
-        << "worker " << kVersion << " is ready";
+        << "worker " << core::kVersion << " is ready";
     return absl::OkStatus();
   }
 
@@ -220,7 +221,7 @@ class WorkerApp final : public App {
           .code = 200,
           .content_type = "text/plain; version=0.0.4; charset=utf-8",
           .body = RenderMetrics(*dispatcher_, started_, core::RealClock().Now(),
-                                resident.value_or(0), kVersion)};
+                                resident.value_or(0), core::kVersion)};
     };
     handlers["/livez"] = [text](const std::string&) {
       return text(200, "ok\n");

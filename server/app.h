@@ -12,8 +12,6 @@
 
 namespace penstock::server {
 
-inline constexpr char kVersion[] = "0.1.0";
-
 // Owns everything: executors, dispatcher, gRPC server, admin server.
 //
 // Owner:     main, or a test.

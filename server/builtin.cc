@@ -7,7 +7,9 @@
 #include "core/format/raw/raw_format.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "core/sinks/file/file_sink.h"
+#include "core/sinks/file/file_sink_probe.h"
 #include "core/sinks/null/null_sink.h"
+#include "core/sinks/postgres/postgres_probe.h"
 #include "core/sinks/postgres/postgres_sink.h"
 #include "core/sources/file/file_source.h"
 
@@ -28,6 +30,11 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("null", core::MakeNullSink);
   registry.RegisterSink("postgres", core::MakePostgresSink);
+  registry.RegisterSinkProbe("file", core::ProbeFileSink);
+  // Nothing is there, and everything is taken.
+  registry.RegisterSinkProbe("null",
+                             [](auto&&...) { return absl::OkStatus(); });
+  registry.RegisterSinkProbe("postgres", core::ProbePostgresSink);
   registry.RegisterDeadLetter("file", core::MakeDeadLetterFile);
 }
 

@@ -2,6 +2,7 @@
 #include "core/base/environment.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/version.h"
 #include "server/app.h"
 #include "server/end_of_process.h"
 #include "server/options.h"
@@ -91,7 +92,7 @@ int main(int argc, char** argv) {
   penstock::core::SetUpMalloc();
   CLI::App cli("penstock-worker hosts connectors, commanded over gRPC.");
   cli.footer(kFooter);
-  cli.set_version_flag("--version", penstock::server::kVersion);
+  cli.set_version_flag("--version", penstock::core::kVersion);
   WorkerOptions options;
   double drain_s = absl::ToDoubleSeconds(options.drain_timeout);
   AddOptions(cli, options, drain_s);

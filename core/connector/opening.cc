@@ -42,13 +42,16 @@ absl::StatusOr<RouteKind> RouteOf(const ComponentConfig* config) {
       {{"field", "route"}});
 }
 
-absl::Status CheckSpec(const OpenRequest& request) {
-  const ConnectorSpec& spec = request.spec;
+absl::Status CheckSpec(const ConnectorSpec& spec) {
   if (spec.name.empty()) return Missing("name");
   if (spec.sink == nullptr) return Missing("sink");
   if (spec.encoder == nullptr && spec.format == nullptr) {
     return Missing("format");
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSteps(const OpenRequest& request) {
   if (request.journaled_steps != 0 &&
       request.journaled_steps < request.base_steps) {
     return MakeError(Reason::INVALID_REQUEST,
@@ -257,49 +260,61 @@ void CloseUnused(std::unique_ptr<OpenedConnector> opened) {
   if (!closed.ok()) LOG(WARNING) << "closing an unused sink: " << closed;
 }
 
-absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
-    const OpeningContext& context) {
-  const ConnectorSpec& spec = context.request.spec;
-  const Registry& registry = context.runtime.registry;
-  const Environment& environment = context.runtime.environment;
-  RETURN_IF_ERROR(CheckSpec(context.request));
+absl::StatusOr<ConnectorParts> MakeParts(const ConnectorSpec& spec,
+                                         const Registry& registry,
+                                         const Environment& environment) {
+  RETURN_IF_ERROR(CheckSpec(spec));
   RETURN_IF_ERROR(CheckDelivery(spec.delivery));
-  auto opened = std::make_unique<OpenedConnector>();
-  ASSIGN_OR_RETURN(opened->limits, ResolveLimits(spec.limits, spec.shards));
-  ASSIGN_OR_RETURN(opened->route, RouteOf(spec.route.get()));
-  std::unique_ptr<Parser> parser;
+  ConnectorParts parts;
+  ASSIGN_OR_RETURN(parts.limits, ResolveLimits(spec.limits, spec.shards));
+  ASSIGN_OR_RETURN(parts.route, RouteOf(spec.route.get()));
   if (spec.source != nullptr) {
-    ASSIGN_OR_RETURN(opened->source,
+    ASSIGN_OR_RETURN(parts.source,
                      registry.MakeSource(*spec.source, environment));
     if (spec.format != nullptr) {
-      ASSIGN_OR_RETURN(parser, registry.MakeParser(*spec.format, spec.schema));
+      ASSIGN_OR_RETURN(parts.parser,
+                       registry.MakeParser(*spec.format, spec.schema));
     }
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<OutputTarget> target,
-                   registry.MakeSink(*spec.sink, environment));
+  ASSIGN_OR_RETURN(parts.target, registry.MakeSink(*spec.sink, environment));
   const ComponentConfig& encoder =
       spec.encoder != nullptr ? *spec.encoder : *spec.format;
   ASSIGN_OR_RETURN(
-      opened->encoder,
-      registry.MakeEncoder(encoder, target->Frames(), spec.schema));
+      parts.encoder,
+      registry.MakeEncoder(encoder, parts.target->Frames(), spec.schema));
   ASSIGN_OR_RETURN(
-      opened->level,
-      DecideLevel(spec.level, spec.allow_lower, opened->source != nullptr,
-                  opened->source != nullptr ? opened->source->FaultTolerance()
-                                            : std::nullopt,
-                  target->FaultTolerance()));
+      parts.level,
+      DecideLevel(spec.level, spec.allow_lower, parts.source != nullptr,
+                  parts.source != nullptr ? parts.source->FaultTolerance()
+                                          : std::nullopt,
+                  parts.target->FaultTolerance()));
+  return parts;
+}
+
+absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
+    const OpeningContext& context) {
+  RETURN_IF_ERROR(CheckSteps(context.request));
+  ASSIGN_OR_RETURN(ConnectorParts parts,
+                   MakeParts(context.request.spec, context.runtime.registry,
+                             context.runtime.environment));
+  auto opened = std::make_unique<OpenedConnector>();
+  opened->limits = parts.limits;
+  opened->level = parts.level;
+  opened->route = parts.route;
+  opened->source = std::move(parts.source);
+  opened->encoder = std::move(parts.encoder);
   opened->budget = std::make_shared<InflightBudget>(
       InflightBudget::Options{.limit = opened->limits.inflight_bytes_max,
                               .high = opened->limits.inflight_high,
                               .low = opened->limits.inflight_low},
       context.runtime.executor.clock());
   opened->sink = std::make_shared<SinkParts>();
-  opened->sink->target = std::move(target);
+  opened->sink->target = std::move(parts.target);
 
   absl::Status status = OpenSink(context, *opened);
   if (status.ok()) status = OpenDeadLetters(context, *opened);
   if (status.ok() && opened->source != nullptr) {
-    status = OpenSource(context, std::move(parser), *opened);
+    status = OpenSource(context, std::move(parts.parser), *opened);
   }
   if (!status.ok()) {
     CloseUnused(std::move(opened));

@@ -6,11 +6,14 @@
 #include "core/connector/connector.h"
 #include "core/connector/consumer.h"
 #include "core/connector/outlet.h"
+#include "core/connector/registry.h"
 #include "core/connector/requests.h"
 #include "core/connector/waker.h"
 #include "core/contract/count_watch.h"
 #include "core/contract/endpoint.h"
 #include "core/contract/ft_model.h"
+#include "core/contract/output_target.h"
+#include "core/contract/parser.h"
 #include "core/contract/reader.h"
 #include "core/contract/row_encoder.h"
 #include "core/handoff/budget.h"
@@ -71,6 +74,26 @@ struct OpenedConnector {
 absl::StatusOr<std::optional<FtModel>> DecideLevel(
     std::optional<FtModel> asked, bool allow_lower, bool has_source,
     std::optional<FtModel> source, std::optional<FtModel> sink);
+
+// A connector's parts, made of its specification; nothing outside was touched.
+struct ConnectorParts {
+  ConnectorLimits limits;
+  RouteKind route = RouteKind::kKeyHash;
+  // The level it runs at.
+  std::optional<FtModel> level;
+  // Null, as the parser, without a source; one that makes records itself has no
+  // parser, either.
+  std::unique_ptr<InputEndpoint> source;
+  std::unique_ptr<Parser> parser;
+  std::unique_ptr<OutputTarget> target;
+  std::unique_ptr<RowEncoder> encoder;
+};
+
+// What Open does first, and a dry run as well.
+// Errors: INVALID_CONFIG, LEVEL_REFUSED, what the factories find wrong.
+absl::StatusOr<ConnectorParts> MakeParts(const ConnectorSpec& spec,
+                                         const Registry& registry,
+                                         const Environment& environment);
 
 // Rule 7's look at each shard's progress when it is opened: PROGRESS_BEHIND
 // below the checkpoint, PROGRESS_AHEAD above the journal, PROGRESS_LOST where

@@ -74,6 +74,16 @@ void Registry::RegisterDeadLetter(std::string name, DeadLetterFactory factory) {
            dead_letters_);
 }
 
+void Registry::RegisterSinkProbe(std::string name, SinkProbe probe) {
+  Register("probe of sink", std::move(name), std::move(probe), sink_probes_);
+}
+
+const Registry::SinkProbe* Registry::FindSinkProbe(
+    absl::string_view type) const {
+  const auto found = sink_probes_.find(std::string(type));
+  return found == sink_probes_.end() ? nullptr : &found->second;
+}
+
 absl::StatusOr<std::unique_ptr<InputEndpoint>> Registry::MakeSource(
     const ComponentConfig& config, const Environment& environment) const {
   const auto factory = Find("source", config.type(), sources_);

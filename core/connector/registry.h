@@ -4,6 +4,7 @@
 #include "core/contract/component.h"
 #include "core/contract/dead_letter.h"
 #include "core/contract/endpoint.h"
+#include "core/contract/ft_model.h"
 #include "core/contract/output_target.h"
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,13 @@ class Registry {
   using DeadLetterFactory =
       std::function<absl::StatusOr<std::unique_ptr<DeadLetterOutput>>(
           const ComponentConfig&, const DeadLetterOpen&, const Environment&)>;
+  // Looks at a target as its Open would, and changes nothing there: whether it
+  // is there, lets us in, and lets us write rows of `schema` at `level`.
+  // Blocks: for I/O, within a bound of its own. Errors: as OutputTarget::Open,
+  // UNAUTHENTICATED, PERMISSION_DENIED.
+  using SinkProbe = std::function<absl::Status(
+      const ComponentConfig&, std::optional<FtModel> level,
+      const Schema& schema, const Environment&)>;
 
   // Requires: the name is not taken.
   void RegisterSource(std::string name, SourceFactory factory);
@@ -45,6 +54,7 @@ class Registry {
   void RegisterEncoder(std::string name, EncoderFactory factory);
   void RegisterSink(std::string name, SinkFactory factory);
   void RegisterDeadLetter(std::string name, DeadLetterFactory factory);
+  void RegisterSinkProbe(std::string name, SinkProbe probe);
 
   // By `config.type()`. Errors: INVALID_CONFIG naming the unknown type and
   // those that exist; whatever the factory found wrong.
@@ -63,6 +73,9 @@ class Registry {
       const ComponentConfig& config, const DeadLetterOpen& open,
       const Environment& environment) const;
 
+  // Null: that sink cannot be looked at without leaving a trace.
+  const SinkProbe* FindSinkProbe(absl::string_view type) const;
+
   std::vector<std::string> source_names() const;
   std::vector<std::string> format_names() const;
   std::vector<std::string> sink_names() const;
@@ -73,6 +86,7 @@ class Registry {
   std::map<std::string, EncoderFactory> encoders_;
   std::map<std::string, SinkFactory> sinks_;
   std::map<std::string, DeadLetterFactory> dead_letters_;
+  std::map<std::string, SinkProbe> sink_probes_;
 };
 
 }  // namespace penstock::core

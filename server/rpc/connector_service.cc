@@ -1,13 +1,13 @@
 #include "server/rpc/connector_service.h"
 
 #include "core/base/error.h"
-#include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/connector_status.h"
-#include "proto/wire/enums.h"
+#include "proto/wire/proto_time.h"
 #include "proto/wire/requests.h"
 #include "proto/wire/spec.h"
 #include "proto/wire/status.h"
-#include "proto/wire/violations.h"
+#include "server/rpc/discovery.h"
+#include "server/rpc/dry_run.h"
 #include "server/rpc/unary.h"
 
 #include <absl/status/status.h>
@@ -110,18 +110,6 @@ class OpenReactor final
   std::optional<wire::FragmentAssembler> assembler_;
 };
 
-// `message` is a oneof of configurations: each is a type.
-void AddTypes(v1::ConnectorTypeKind kind,
-              const google::protobuf::Descriptor& message,
-              v1::ListConnectorTypesResponse& response) {
-  const auto* choice = message.FindOneofByName("type");
-  for (int i = 0; choice != nullptr && i < choice->field_count(); ++i) {
-    v1::ConnectorType& type = *response.add_types();
-    type.set_kind(kind);
-    type.set_name(choice->field(i)->name());
-  }
-}
-
 // The connectors behind `token` in the order of their names.
 v1::ListConnectorsResponse PageOf(std::vector<core::ConnectorStatus> statuses,
                                   const v1::ListConnectorsRequest& request) {
@@ -156,15 +144,10 @@ grpc::ServerUnaryReactor* ConnectorService::ListConnectorTypes(
     grpc::CallbackServerContext* context,
     const v1::ListConnectorTypesRequest* request,
     v1::ListConnectorTypesResponse* response) {
-  const auto add = [&](v1::ConnectorTypeKind kind,
-                       const google::protobuf::Descriptor* message) {
-    if (request->has_kind() && request->kind() != kind) return;
-    AddTypes(kind, *message, *response);
-  };
-  add(v1::CONNECTOR_TYPE_KIND_SOURCE, v1::SourceSpec::descriptor());
-  add(v1::CONNECTOR_TYPE_KIND_FORMAT, v1::FormatSpec::descriptor());
-  add(v1::CONNECTOR_TYPE_KIND_ROUTE, v1::RouteSpec::descriptor());
-  add(v1::CONNECTOR_TYPE_KIND_SINK, v1::SinkSpec::descriptor());
+  for (v1::ConnectorType& type :
+       ListTypes(registry_, environment_, request->kind())) {
+    *response->add_types() = std::move(type);
+  }
   v1::WorkerInfo& worker = *response->mutable_worker();
   worker.set_protocol_version(1);
   worker.set_software_version(identity_.version);
@@ -173,35 +156,33 @@ grpc::ServerUnaryReactor* ConnectorService::ListConnectorTypes(
   worker.set_memory_max(dispatcher_.memory_max());
   worker.set_memory_committed(dispatcher_.memory_committed());
   worker.set_draining(dispatcher_.draining());
+  *response->mutable_now() = wire::TimeToProto(environment_.clock.Now());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
 }
 
-grpc::ServerUnaryReactor* ConnectorService::ValidateConnector(
+grpc::ServerUnaryReactor* ConnectorService::DescribeConnectorType(
     grpc::CallbackServerContext* context,
+    const v1::DescribeConnectorTypeRequest* request,
+    v1::DescribeConnectorTypeResponse* response) {
+  auto described = DescribeType(registry_, environment_, *request);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (described.ok()) *response = *std::move(described);
+  reactor->Finish(wire::StatusToGrpc(described.status()));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ConnectorService::ValidateConnector(
+    grpc::CallbackServerContext* /*context*/,
     const v1::ValidateConnectorRequest* request,
     v1::ValidateConnectorResponse* response) {
-  wire::Violations violations;
-  if (request->probe()) {
-    violations.Add("probe", "looking outside is not supported yet; leave it",
-                   wire::kUnsupportedField);
-  }
-  const core::ConnectorSpec spec =
-      wire::SpecFromProto(request->spec(), "spec", violations);
-  for (const wire::FieldViolation& violation : violations.kept()) {
-    auto& out = *response->add_violations();
-    out.set_field(violation.field);
-    out.set_description(violation.description);
-    out.set_reason(violation.reason);
-  }
-  if (violations.empty()) {
-    *response->mutable_resolved_spec() = wire::SpecToProto(spec);
-    response->set_memory_max(spec.limits.memory_max);
-  }
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  const uint64_t committed = dispatcher_.memory_committed();
+  const uint64_t most = dispatcher_.memory_max();
+  return StartDryRun({.registry = registry_,
+                      .environment = environment_,
+                      .memory_left = most > committed ? most - committed : 0},
+                     *request, *response);
 }
 
 grpc::ServerReadReactor<v1::OpenConnectorRequest>*

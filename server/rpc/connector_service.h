@@ -1,6 +1,8 @@
 // ConnectorService: lifecycle and discovery.
 #pragma once
 
+#include "core/connector/registry.h"
+#include "core/contract/component.h"
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/rpc/position_cache.h"
@@ -19,24 +21,32 @@ struct WorkerIdentity {
   std::string run_id;
 };
 
-// Translates and forwards; it decides nothing. DescribeConnectorType,
-// UpdateConnector and ExecuteCommand answer UNIMPLEMENTED: the comments of
-// spec.proto describe, a change is made by opening with another specification,
-// and no connector type has commands.
+// Translates and forwards; it decides nothing. UpdateConnector and
+// ExecuteCommand answer UNIMPLEMENTED: a change is made by opening with another
+// specification, and no connector type has commands.
 //
-// Owner:   the app; outlives the gRPC server. Threads: thread-safe.
+// Owner:   the app; outlives the gRPC server, and is outlived by what it is
+//          made of. Threads: thread-safe.
 class ConnectorService final : public v1::ConnectorService::CallbackService {
  public:
   ConnectorService(Dispatcher& dispatcher, PositionCache& positions,
+                   const core::Registry& registry,
+                   const core::Environment& environment,
                    WorkerIdentity identity)
       : dispatcher_(dispatcher),
         positions_(positions),
+        registry_(registry),
+        environment_(environment),
         identity_(std::move(identity)) {}
 
   grpc::ServerUnaryReactor* ListConnectorTypes(
       grpc::CallbackServerContext* context,
       const v1::ListConnectorTypesRequest* request,
       v1::ListConnectorTypesResponse* response) override;
+  grpc::ServerUnaryReactor* DescribeConnectorType(
+      grpc::CallbackServerContext* context,
+      const v1::DescribeConnectorTypeRequest* request,
+      v1::DescribeConnectorTypeResponse* response) override;
   grpc::ServerUnaryReactor* ValidateConnector(
       grpc::CallbackServerContext* context,
       const v1::ValidateConnectorRequest* request,
@@ -60,6 +70,8 @@ class ConnectorService final : public v1::ConnectorService::CallbackService {
  private:
   Dispatcher& dispatcher_;
   PositionCache& positions_;
+  const core::Registry& registry_;
+  const core::Environment environment_;
   const WorkerIdentity identity_;
 };
 

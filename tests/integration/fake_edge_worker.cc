@@ -49,7 +49,7 @@ FakeEdgeWorker::FakeEdgeWorker(MakeSource make_source)
   CHECK(dispatcher.ok()) << std::string(dispatcher.status().message());
   dispatcher_ = *std::move(dispatcher);
   connector_service_ = std::make_unique<server::ConnectorService>(
-      *dispatcher_, positions_,
+      *dispatcher_, positions_, registry_, runtime.environment,
       server::WorkerIdentity{.version = "test", .run_id = "run-of-a-test"});
   control_service_ =
       std::make_unique<server::ControlService>(*dispatcher_, positions_);

@@ -45,11 +45,7 @@ class Opening {
       ASSIGN_OR_RETURN(found, ReadTable(connection_, table_, deadline_));
     }
     if (!found.has_value()) {
-      return MakeError(
-          Reason::NOT_FOUND,
-          absl::StrCat("postgres sink: there is no table ", table_.ToString(),
-                       " that this role can see; make it, or set create_table"),
-          {{"field", "sink.postgres.table"}});
+      return MissingTable(table_, "sink.postgres.table");
     }
     return PlanRows(config_, table_, open_.schema, *found);
   }
@@ -111,6 +107,14 @@ class Opening {
 };
 
 }  // namespace
+
+absl::Status MissingTable(const TableName& table, absl::string_view field) {
+  return MakeError(
+      Reason::NOT_FOUND,
+      absl::StrCat("postgres sink: there is no table ", table.ToString(),
+                   " that this role can see; make it, or set create_table"),
+      {{"field", std::string(field)}});
+}
 
 absl::StatusOr<std::unique_ptr<OutputTarget>> MakePostgresSink(
     const ComponentConfig& config, const Environment& environment) {

@@ -6,9 +6,11 @@
 #include "core/contract/output_target.h"
 #include "core/sinks/postgres/config.h"
 #include "core/sinks/postgres/postgres_endpoint.h"
+#include "core/sinks/postgres/table_name.h"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 
 #include <memory>
 #include <optional>
@@ -47,6 +49,9 @@ class PostgresSink final : public OutputTarget {
   std::shared_ptr<const PostgresWriting> writing_;
   std::vector<Step> progress_;
 };
+
+// NOT_FOUND, about the table that `field` names.
+absl::Status MissingTable(const TableName& table, absl::string_view field);
 
 // The factory that is registered under "postgres".
 absl::StatusOr<std::unique_ptr<OutputTarget>> MakePostgresSink(

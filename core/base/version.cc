@@ -1,0 +1,7 @@
+#include "core/base/version.h"
+
+namespace penstock::core {
+
+const char kVersion[] = PENSTOCK_VERSION;
+
+}  // namespace penstock::core
