@@ -1,5 +1,6 @@
 #include "client/cli/command_line.h"
 
+#include <absl/strings/str_join.h>
 #include <CLI/CLI.hpp>
 
 namespace penstock::client {
@@ -82,28 +83,29 @@ void AddVerify(CLI::App& cli, CommandLine& options) {
   });
 }
 
-void AddWorkerTarget(CLI::App& command, CommandLine& options) {
+void AddWorkerTarget(CLI::App& command, WorkerTarget& worker) {
   command
-      .add_option("--worker", options.worker.target,
+      .add_option("--worker", worker.target,
                   "The worker: host:port or unix:/path")
       ->capture_default_str();
-  command.add_flag("--insecure", options.worker.insecure,
-                   "Plaintext to another host");
+  command.add_flag("--insecure", worker.insecure, "Plaintext to another host");
+}
+
+void AddFormat(CLI::App& command, std::string& format,
+               const std::vector<std::string>& formats) {
+  command.add_option("--output", format, absl::StrJoin(formats, " or "))
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
 }
 
 void AddInspection(CLI::App& cli, CommandLine& options) {
-  CLI::App* validate = cli.add_subcommand(
-      "validate", "Check a pipeline file; nothing it names is touched.");
-  validate->add_option("file", options.validate_file, "The pipeline file")
-      ->required();
-
   CLI::App* connectors = cli.add_subcommand(
       "connectors", "List a worker's connectors, or show one in full.");
   connectors->add_option("name", options.connector, "One connector");
   connectors->add_option("--output", options.connectors_format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  AddWorkerTarget(*connectors, options);
+  AddWorkerTarget(*connectors, options.worker);
 
   CLI::App* watch = cli.add_subcommand(
       "watch", "Print a worker's events, one JSON object a line.");
@@ -114,7 +116,105 @@ void AddInspection(CLI::App& cli, CommandLine& options) {
                     "(repeatable)");
   watch->add_option("--events", options.watch_events_max,
                     "End after so many events");
-  AddWorkerTarget(*watch, options);
+  AddWorkerTarget(*watch, options.worker);
+}
+
+void AddValidate(CLI::App& cli, CommandLine& options) {
+  ValidateOptions& to = options.validate;
+  CLI::App* validate = cli.add_subcommand(
+      "validate",
+      "Check a pipeline file; nothing it names is touched. With --probe a "
+      "worker looks outside as well, phase by phase, and leaves no trace.");
+  validate->add_option("file", to.pipeline_file, "The pipeline file")
+      ->required();
+  validate->add_flag("--probe", to.probe,
+                     "Look at source and sink: is it there, does it let us "
+                     "in, may we write, is there a record that can be parsed");
+  validate->add_option("--worker", to.worker.target,
+                       "Ask this worker (default: those that the file names, "
+                       "or one of the command's own)");
+  validate->add_flag("--insecure", to.worker.insecure,
+                     "Plaintext to another host");
+  AddFormat(*validate, to.format, {"table", "json"});
+  validate->footer(
+      "Phases: schema, resolve, connect, authenticate, permission, read_one.\n"
+      "Exit codes: 0 it would open, 2 something is wrong with it, 4 something\n"
+      "cannot be reached now.\n"
+      "Example: penstock validate --probe orders.yaml");
+}
+
+void AddDescribe(CLI::App& cli, CommandLine& options) {
+  DescribeOptions& to = options.describe;
+  CLI::App* describe = cli.add_subcommand(
+      "describe",
+      "List the types of source, format, route and sink, or show one with all "
+      "its fields.");
+  describe->add_option("type", to.type, "Such as sink.file, or csv");
+  describe->add_option("--worker", to.worker.target,
+                       "Ask this worker (default: one of the command's own)");
+  describe->add_flag("--insecure", to.worker.insecure,
+                     "Plaintext to another host");
+  AddFormat(*describe, to.format, {"table", "json", "schema"});
+  describe->footer(
+      "`schema` is JSON Schema (2020-12), for editors and programs.\n"
+      "Examples: penstock describe\n"
+      "          penstock describe format.csv\n"
+      "          penstock describe sink.file --output schema");
+}
+
+void AddReport(CLI::App& command, CommandLine& options) {
+  ReportOptions& to = options.report;
+  command.add_option("name", to.connector, "One connector (default: all)");
+  AddFormat(command, to.format, {"table", "json"});
+  AddWorkerTarget(command, to.worker);
+}
+
+void AddReports(CLI::App& cli, CommandLine& options) {
+  ReportOptions& to = options.report;
+  CLI::App* top = cli.add_subcommand(
+      "top",
+      "What flows now: rates, steps and health of each connector, refreshed "
+      "until Ctrl-C.");
+  AddReport(*top, options);
+  top->add_flag("--once", to.once, "One look, for scripts; then end");
+  top->add_option("--interval", to.interval_seconds, "Seconds between looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  top->footer(
+      "MADE, RELEASED, COMPLETED, CHECKPT count steps from the start: what is\n"
+      "made and not released waits for the controller, what is released and\n"
+      "not completed for the target. WHY says what holds it up.");
+
+  CLI::App* errors = cli.add_subcommand(
+      "errors", "The last errors of a worker's connectors, newest first.");
+  AddReport(*errors, options);
+  errors->add_option("--tag", to.tag, "Only those with this tag");
+
+  CLI::App* checkpoints = cli.add_subcommand(
+      "checkpoints",
+      "How far each connector is stored, what a crash would replay, and what "
+      "blocks the next checkpoint.");
+  AddReport(*checkpoints, options);
+}
+
+void AddDoctor(CLI::App& cli, CommandLine& options) {
+  DoctorOptions& to = options.doctor;
+  CLI::App* doctor = cli.add_subcommand(
+      "doctor",
+      "Look at what a pipeline needs around it (file, store, workers, "
+      "encryption, clocks), and say what to do.");
+  CLI::Option* file = doctor->add_option(
+      "file", to.pipeline_file,
+      "A pipeline file: its store and its workers are looked at");
+  AddFormat(*doctor, to.format, {"table", "json"});
+  AddWorkerTarget(*doctor, to.worker);
+  doctor->get_option("--worker")->excludes(file);
+  doctor->footer(
+      "It changes nothing. What source and sink say: penstock validate "
+      "--probe.\n"
+      "Exit codes: 0 nothing is bad, 4 a worker cannot be reached, 1 "
+      "something\n"
+      "else is bad.");
 }
 
 struct HandCommand {
@@ -248,7 +348,11 @@ void AddCommands(CLI::App& cli, CommandLine& line) {
   cli.require_subcommand(1);
   AddRun(cli, line);
   AddVerify(cli, line);
+  AddValidate(cli, line);
+  AddDescribe(cli, line);
+  AddDoctor(cli, line);
   AddInspection(cli, line);
+  AddReports(cli, line);
   AddHand(cli, line);
   AddConformance(cli, line);
   AddCompletion(cli, line);

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "client/cli/conformance_command.h"
+#include "client/cli/describe_command.h"
+#include "client/cli/doctor_command.h"
 #include "client/cli/hand_commands.h"
 #include "client/cli/inspect_commands.h"
+#include "client/cli/report_commands.h"
 #include "client/cli/run_command.h"
+#include "client/cli/validate_command.h"
 #include "client/cli/verify_command.h"
 
 #include <cstdint>
@@ -22,7 +26,10 @@ namespace penstock::client {
 struct CommandLine {
   RunOptions run;
   VerifyOptions verify;
-  std::string validate_file;
+  ValidateOptions validate;
+  DescribeOptions describe;
+  ReportOptions report;
+  DoctorOptions doctor;
   WorkerTarget worker;
   std::string connector;
   std::string connectors_format = "table";

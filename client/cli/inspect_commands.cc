@@ -1,20 +1,15 @@
 #include "client/cli/inspect_commands.h"
 
-#include "client/cli/await.h"
 #include "client/client.h"
-#include "client/pipeline_file.h"
-#include "core/base/filesystem.h"
 #include "core/base/notification.h"
 #include "core/connector/state_machine.h"
 #include "proto/penstock/v1/connector.pb.h"
 #include "proto/penstock/v1/watch.pb.h"
 #include "proto/wire/connector_status.h"
-#include "proto/wire/spec.h"
 
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
-#include <google/protobuf/util/json_util.h>
 
 #include <unistd.h>
 #include <algorithm>
@@ -29,32 +24,6 @@ namespace {
 
 // How long a signal waits for the event that is being printed.
 constexpr absl::Duration kLastEventMax = absl::Seconds(2);
-
-CliExit Fail(const absl::Status& status, const WorkerTarget& worker) {
-  std::cerr << "asking the worker at " << worker.target << ": "
-            << status.message();
-  if (CliExitOf(status) == CliExit::kUnreachable) {
-    std::cerr << "; is it running there?";
-  }
-  std::cerr << "\n";
-  return CliExitOf(status);
-}
-
-std::string JsonOf(const google::protobuf::Message& message, bool pretty) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = pretty;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(message, &json, options);
-  return status.ok() ? json : std::string(status.message());
-}
-
-absl::StatusOr<std::unique_ptr<Client>> Connect(const WorkerTarget& worker) {
-  ClientOptions options;
-  options.channel.insecure = worker.insecure;
-  return Client::Connect(worker.target, options);
-}
 
 void PrintTable(const std::vector<core::ConnectorStatus>& statuses) {
   std::cout << absl::StrFormat("%-24s %-16s %-10s %10s %10s %10s %10s %12s\n",
@@ -95,50 +64,19 @@ absl::StatusOr<v1::WatchRequest> RequestOf(
 
 }  // namespace
 
-CliExit RunValidate(const std::string& pipeline_file) {
-  const auto pipeline =
-      LoadPipelineFile(core::PosixFileSystem(), pipeline_file);
-  if (!pipeline.ok()) {
-    std::cerr << pipeline.status().message() << "\n";
-    return CliExit::kUsage;
-  }
-  std::cout << pipeline_file << ": OK, pipeline '" << pipeline->name
-            << "' with " << pipeline->connectors.size() << " connector(s)\n";
-  for (const core::ConnectorSpec& spec : pipeline->connectors) {
-    std::cout << "  " << spec.name << ": "
-              << (spec.source == nullptr ? "-" : spec.source->type()) << " -> "
-              << (spec.sink == nullptr ? "-" : spec.sink->type()) << ", "
-              << spec.shards << " shard(s), " << core::LevelName(spec.level)
-              << ", at most " << (spec.limits.memory_max >> 20)
-              << " MiB of memory\n";
-  }
-  return CliExit::kOk;
-}
-
 CliExit RunConnectors(const WorkerTarget& worker, const std::string& name,
                       const std::string& format) {
-  auto client = Connect(worker);
-  if (!client.ok()) return Fail(client.status(), worker);
-  core::Control& control = (*client)->control();
-  std::vector<core::ConnectorStatus> statuses;
-  if (name.empty()) {
-    auto listed = Await<std::vector<core::ConnectorStatus>>(
-        [&](auto reply) { control.List(std::move(reply)); });
-    if (!listed.ok()) return Fail(listed.status(), worker);
-    statuses = *std::move(listed);
-  } else {
-    auto status = Await<core::ConnectorStatus>(
-        [&](auto reply) { control.Get(name, std::move(reply)); });
-    if (!status.ok()) return Fail(status.status(), worker);
-    statuses.push_back(*std::move(status));
-  }
+  auto client = ConnectTo(worker);
+  if (!client.ok()) return FailToAsk(client.status(), worker);
+  const auto statuses = QueryConnectors(**client, name);
+  if (!statuses.ok()) return FailToAsk(statuses.status(), worker);
   if (format == "json" || !name.empty()) {
-    for (const core::ConnectorStatus& status : statuses) {
+    for (const core::ConnectorStatus& status : *statuses) {
       std::cout << JsonOf(wire::ConnectorToProto(status), format != "json")
                 << std::endl;
     }
   } else {
-    PrintTable(statuses);
+    PrintTable(*statuses);
   }
   return CliExit::kOk;
 }
@@ -151,8 +89,8 @@ CliExit RunWatch(const WorkerTarget& worker,
     std::cerr << request.status().message() << "\n";
     return CliExit::kUsage;
   }
-  auto client = Connect(worker);
-  if (!client.ok()) return Fail(client.status(), worker);
+  auto client = ConnectTo(worker);
+  if (!client.ok()) return FailToAsk(client.status(), worker);
   core::Notification ended;
   absl::Status outcome;
   uint64_t events = 0;
@@ -182,7 +120,7 @@ CliExit RunWatch(const WorkerTarget& worker,
       _exit(static_cast<int>(CliExit::kInterrupted));
     }
   }
-  return Fail(outcome, worker);
+  return FailToAsk(outcome, worker);
 }
 
 }  // namespace penstock::client

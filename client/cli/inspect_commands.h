@@ -1,20 +1,13 @@
-// Commands that only look: `validate`, `connectors`, `watch`.
+// Commands that only look: `connectors`, `watch`.
 #pragma once
 
 #include "client/cli/exit_code.h"
+#include "client/cli/worker_query.h"
 
 #include <string>
 #include <vector>
 
 namespace penstock::client {
-
-struct WorkerTarget {
-  std::string target = "127.0.0.1:7070";
-  bool insecure = false;
-};
-
-// Checks a pipeline file without touching anything it names.
-CliExit RunValidate(const std::string& pipeline_file);
 
 // Lists a worker's connectors, or shows one in full.
 CliExit RunConnectors(const WorkerTarget& worker, const std::string& name,

@@ -3,6 +3,7 @@
 #include "client/cli/completion.h"
 #include "client/cli/conformance_command.h"
 #include "client/cli/exit_code.h"
+#include "core/base/version.h"
 
 #include <CLI/CLI.hpp>
 
@@ -22,7 +23,19 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
     return penstock::client::RunVerify(options.verify);
   }
   if (cli.got_subcommand("validate")) {
-    return penstock::client::RunValidate(options.validate_file);
+    return penstock::client::RunValidate(options.validate);
+  }
+  if (cli.got_subcommand("describe")) {
+    return penstock::client::RunDescribe(options.describe);
+  }
+  if (cli.got_subcommand("doctor")) {
+    return penstock::client::RunDoctor(options.doctor);
+  }
+  if (cli.got_subcommand("errors")) {
+    return penstock::client::RunErrors(options.report);
+  }
+  if (cli.got_subcommand("checkpoints")) {
+    return penstock::client::RunCheckpoints(options.report);
   }
   if (const auto verb = penstock::client::HandVerbOf(cli)) {
     return penstock::client::RunHand(*verb, options.hand);
@@ -47,6 +60,9 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
                                            options.connectors_format);
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  if (cli.got_subcommand("top")) {
+    return penstock::client::RunTop(options.report);
+  }
   return penstock::client::RunWatch(options.worker, options.watch_connectors,
                                     options.watch_kinds,
                                     options.watch_events_max);
@@ -56,7 +72,7 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
 
 int main(int argc, char** argv) {
   CLI::App cli("penstock drives pipelines of connectors.");
-  cli.set_version_flag("--version", "0.1.0");
+  cli.set_version_flag("--version", penstock::core::kVersion);
   CommandLine options;
   penstock::client::AddCommands(cli, options);
   try {

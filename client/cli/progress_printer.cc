@@ -1,5 +1,6 @@
 #include "client/cli/progress_printer.h"
 
+#include "client/cli/text_table.h"
 #include "core/base/json_text.h"
 
 #include <absl/strings/str_cat.h>
@@ -41,17 +42,6 @@ const char* PhaseName(ControllerPhase phase) {
       return "ended";
   }
   return "?";
-}
-
-// 1234567 as "1.23 M".
-std::string Short(double value) {
-  const char* units[] = {"", " k", " M", " G", " T"};
-  size_t unit = 0;
-  while (value >= 1000 && unit + 1 < std::size(units)) {
-    value /= 1000;
-    ++unit;
-  }
-  return absl::StrFormat("%.*f%s", unit == 0 ? 0 : 2, value, units[unit]);
 }
 
 std::string Quoted(absl::string_view text) {
@@ -139,12 +129,12 @@ void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
               << "}" << std::endl;
     return;
   }
-  const std::string line =
-      absl::StrCat(Short(static_cast<double>(totals.records)), " records  ",
-                   Short(static_cast<double>(totals.bytes)), "B  ",
-                   Short(rate_), "B/s  step ", totals.step, "  released ",
-                   totals.released, "  completed ", totals.completed,
-                   "  checkpointed ", totals.checkpointed, "  ", totals.health);
+  const std::string line = absl::StrCat(
+      ShortNumber(static_cast<double>(totals.records)), " records  ",
+      ShortNumber(static_cast<double>(totals.bytes)), "B  ", ShortNumber(rate_),
+      "B/s  step ", totals.step, "  released ", totals.released, "  completed ",
+      totals.completed, "  checkpointed ", totals.checkpointed, "  ",
+      totals.health);
   if (style_ == Style::kLive) {
     std::cout << "\r\033[K" << line << std::flush;
   } else {
@@ -196,8 +186,8 @@ void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
   if (style_ == Style::kLive) std::cout << "\r\033[K";
   std::cout << outcome << ": " << totals.records << " records, bad records "
             << TextOf(totals.bad_records) << ", "
-            << Short(static_cast<double>(totals.bytes)) << "B in "
-            << absl::StrFormat("%.1f", seconds) << " s (" << Short(rate)
+            << ShortNumber(static_cast<double>(totals.bytes)) << "B in "
+            << absl::StrFormat("%.1f", seconds) << " s (" << ShortNumber(rate)
             << "B/s), steps below " << totals.step << ", checkpointed "
             << totals.checkpointed << ", recoveries " << totals.recoveries
             << ", worker restarts " << worker_restarts << std::endl;

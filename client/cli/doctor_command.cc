@@ -1,0 +1,263 @@
+#include "client/cli/doctor_command.h"
+
+#include "client/channel.h"
+#include "client/cli/text_table.h"
+#include "client/pipeline_file.h"
+#include "core/base/clock.h"
+#include "core/base/file_access.h"
+#include "core/base/filesystem.h"
+#include "core/base/json_text.h"
+#include "core/base/version.h"
+#include "proto/penstock/v1/connector.pb.h"
+#include "proto/wire/proto_time.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
+
+#include <iostream>
+#include <memory>
+#include <utility>
+
+namespace penstock::client {
+namespace {
+
+using Outcome = Diagnosis::Outcome;
+
+const char* NameOf(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kGood:
+      return "good";
+    case Outcome::kDoubtful:
+      return "doubtful";
+    case Outcome::kBad:
+      return "BAD";
+  }
+  return "?";
+}
+
+// What is found, in order.
+class Findings {
+ public:
+  void Add(Diagnosis diagnosis) { all_.push_back(std::move(diagnosis)); }
+  void Good(std::string what, std::string seen) {
+    Add({.what = std::move(what), .seen = std::move(seen)});
+  }
+  void Bad(std::string what, std::string seen, std::string remedy) {
+    Add({std::move(what), Outcome::kBad, std::move(seen), std::move(remedy)});
+  }
+  void Doubtful(std::string what, std::string seen, std::string remedy) {
+    Add({std::move(what), Outcome::kDoubtful, std::move(seen),
+         std::move(remedy)});
+  }
+
+  bool HasBad() const {
+    for (const Diagnosis& each : all_) {
+      if (each.outcome == Outcome::kBad) return true;
+    }
+    return false;
+  }
+  void Print(const std::string& format) const;
+
+ private:
+  std::vector<Diagnosis> all_;
+};
+
+std::string Json(absl::string_view text) {
+  std::string json;
+  core::AppendJsonString(text, json);
+  return json;
+}
+
+void Findings::Print(const std::string& format) const {
+  if (format == "json") {
+    for (const Diagnosis& each : all_) {
+      std::cout << "{\"what\":" << Json(each.what)
+                << ",\"outcome\":" << Json(NameOf(each.outcome))
+                << ",\"seen\":" << Json(each.seen)
+                << ",\"remedy\":" << Json(each.remedy) << "}" << std::endl;
+    }
+    return;
+  }
+  TextTable table({"WHAT", "OUTCOME", "SEEN"});
+  for (const Diagnosis& each : all_) {
+    table.Add({each.what, NameOf(each.outcome), each.seen});
+  }
+  std::cout << table.ToString();
+  for (const Diagnosis& each : all_) {
+    if (each.remedy.empty()) continue;
+    std::cout << "\n"
+              << each.what << ": what to do\n"
+              << Wrapped(each.remedy, 78, 2);
+  }
+}
+
+void LookAtEncryption(const WorkerTarget& worker, const std::string& name,
+                      Findings& findings) {
+  const std::string what = absl::StrCat(name, ": encryption");
+  if (IsLocalTarget(worker.target)) {
+    findings.Good(what, "plaintext that stays on this host");
+    return;
+  }
+  findings.Doubtful(
+      what, "plaintext to another host",
+      "Whoever reaches the worker's port commands it. Keep the network "
+      "between them private (a NetworkPolicy), or forward a port: ssh -L "
+      "7070:127.0.0.1:7070 HOST, kubectl port-forward pod/NAME 7070.");
+}
+
+void LookAtAnswer(const v1::ListConnectorTypesResponse& answer,
+                  const std::string& name, absl::Time asked,
+                  absl::Duration round_trip, Findings& findings) {
+  const v1::WorkerInfo& worker = answer.worker();
+  if (worker.software_version() == core::kVersion) {
+    findings.Good(absl::StrCat(name, ": version"), worker.software_version());
+  } else {
+    findings.Doubtful(
+        absl::StrCat(name, ": version"),
+        absl::StrCat("worker ", worker.software_version(), ", this command ",
+                     core::kVersion),
+        "Versions of one major number speak the same protocol; bring both to "
+        "the same one when you can.");
+  }
+  if (const auto now = wire::TimeFromProto(answer.now());
+      answer.has_now() && now.has_value()) {
+    Diagnosis clock =
+        DiagnoseClock(*now - (asked + round_trip / 2), round_trip);
+    clock.what = absl::StrCat(name, ": clock");
+    findings.Add(std::move(clock));
+  }
+  const std::string memory = absl::StrFormat(
+      "%d MiB of %d MiB promised to connectors",
+      worker.memory_committed() >> 20, worker.memory_max() >> 20);
+  if (worker.memory_committed() * 10 < worker.memory_max() * 9) {
+    findings.Good(absl::StrCat(name, ": memory"), memory);
+  } else {
+    findings.Doubtful(absl::StrCat(name, ": memory"), memory,
+                      "The next connector may be refused (MEMORY_REFUSED). "
+                      "Raise the worker's --memory-max, or lower "
+                      "limits.memory_max of its connectors.");
+  }
+  if (worker.draining()) {
+    findings.Doubtful(absl::StrCat(name, ": draining"), "it opens nothing more",
+                      "Start it again.");
+  }
+}
+
+// False: it cannot be reached.
+bool LookAtWorker(const WorkerTarget& worker, const std::string& name,
+                  Findings& findings) {
+  LookAtEncryption(worker, name, findings);
+  const std::string what = absl::StrCat(name, ": reachable");
+  const auto client = ConnectTo(worker);
+  if (!client.ok()) {
+    findings.Bad(what, std::string(client.status().message()),
+                 "Mend the address, or say --insecure if the network between "
+                 "is trusted.");
+    return false;
+  }
+  const core::Clock& clock = core::RealClock();
+  const absl::Time asked = clock.Now();
+  const absl::Time begun = clock.SteadyNow();
+  const auto answer = (*client)->ListConnectorTypes();
+  const absl::Duration round_trip = clock.SteadyNow() - begun;
+  if (!answer.ok()) {
+    const bool nobody = CliExitOf(answer.status()) == CliExit::kUnreachable;
+    findings.Bad(
+        what, absl::StrCat(worker.target, ": ", answer.status().message()),
+        nobody
+            ? "Start it there: penstock-worker --state-dir DIR --listen "
+              "ADDRESS. If it runs: does --listen name an address that others "
+              "reach, does a firewall or NetworkPolicy let this host in, is "
+              "the port forwarded?"
+            : "It is a server, but does not answer as a worker: is this its "
+              "gRPC port (7070), not its admin port (7071)?");
+    return false;
+  }
+  findings.Good(what,
+                absl::StrCat(worker.target, " in ", ShortDuration(round_trip)));
+  LookAtAnswer(*answer, name, asked, round_trip, findings);
+  return true;
+}
+
+void LookAtStore(const PipelineFile& pipeline, Findings& findings) {
+  if (pipeline.store_path.empty()) {
+    findings.Good("store", "PostgreSQL; `penstock run` checks it");
+    return;
+  }
+  core::FileSystem& files = core::PosixFileSystem();
+  const std::string directory(core::DirectoryOf(pipeline.store_path));
+  if (const absl::Status may = core::CheckDirectoryIsWritable(directory);
+      !may.ok()) {
+    findings.Bad("store", std::string(may.message()),
+                 "SQLite keeps a log beside the store: let this user write "
+                 "into the directory, or name another one with `store`.");
+    return;
+  }
+  const auto stat = files.Stat(pipeline.store_path);
+  if (!stat.ok()) {
+    findings.Good("store", absl::StrCat(pipeline.store_path,
+                                        " will be made by the first run"));
+  } else if (stat->size == 0) {
+    findings.Bad("store", absl::StrCat(pipeline.store_path, " is empty"),
+                 "A store is never empty: its content was lost. Put a copy of "
+                 "it back; see the runbook before you delete it.");
+  } else {
+    findings.Good(
+        "store", absl::StrCat(pipeline.store_path, ", ", stat->size, " bytes"));
+  }
+}
+
+}  // namespace
+
+Diagnosis DiagnoseClock(absl::Duration worker_ahead,
+                        absl::Duration round_trip) {
+  const absl::Duration apart = absl::AbsDuration(worker_ahead);
+  Diagnosis diagnosis = {
+      .what = "clock",
+      .seen = absl::StrCat(
+          ShortDuration(apart),
+          worker_ahead < absl::ZeroDuration() ? " behind" : " ahead",
+          " of this host")};
+  // Less than the answer's own way cannot be told.
+  if (apart <= absl::Seconds(1) + round_trip) return diagnosis;
+  diagnosis.outcome =
+      apart > absl::Minutes(1) ? Outcome::kBad : Outcome::kDoubtful;
+  diagnosis.remedy =
+      "Let both hosts follow a time server (timedatectl set-ntp true). Data "
+      "is not harmed, but certificates are judged and logs are compared by "
+      "the clock.";
+  return diagnosis;
+}
+
+CliExit RunDoctor(const DoctorOptions& options) {
+  Findings findings;
+  bool reachable = true;
+  if (options.pipeline_file.empty()) {
+    reachable = LookAtWorker(options.worker, "worker", findings);
+  } else {
+    const auto pipeline =
+        LoadPipelineFile(core::PosixFileSystem(), options.pipeline_file);
+    if (!pipeline.ok()) {
+      findings.Bad("pipeline file", std::string(pipeline.status().message()),
+                   "`penstock describe TYPE` shows every field there is.");
+    } else {
+      findings.Good("pipeline file",
+                    absl::StrCat(pipeline->connectors.size(), " connector(s)"));
+      LookAtStore(*pipeline, findings);
+      for (const PipelineWorker& worker : pipeline->workers) {
+        WorkerTarget target = options.worker;
+        target.target = worker.address;
+        reachable &= LookAtWorker(target, absl::StrCat("worker ", worker.name),
+                                  findings);
+      }
+      if (pipeline->workers.empty()) {
+        findings.Good("workers", "one of the command's own, while it runs");
+      }
+    }
+  }
+  findings.Print(options.format);
+  if (!reachable) return CliExit::kUnreachable;
+  return findings.HasBad() ? CliExit::kFailed : CliExit::kOk;
+}
+
+}  // namespace penstock::client
