@@ -321,7 +321,8 @@ function(penstock_proto_library name)
   add_library(${name} STATIC ${generated})
   string(REGEX REPLACE "^penstock_" "penstock::" alias "${name}")
   add_library(${alias} ALIAS ${name})
-  target_include_directories(${name} SYSTEM PUBLIC "${out}")
+  target_include_directories(${name} SYSTEM
+                             PUBLIC "$<BUILD_INTERFACE:${out}>")
   target_link_libraries(${name} PUBLIC protobuf::libprotobuf gRPC::grpc++)
   # Not our warnings: generated code answers to its generator.
   target_compile_options(${name} PRIVATE -w)
