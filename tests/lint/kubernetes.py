@@ -17,39 +17,67 @@ except ImportError:
     yaml = None
 
 PLACE = "deploy/kubernetes"
+CONTROLLER = f"{PLACE}/controller"
+MONITORING = f"{PLACE}/monitoring"
 MAIN = "server/main.cc"
+CLI = "client/cli/command_line.cc"
 IMAGE = "Dockerfile"
+VERSION = "CMakeLists.txt"
 # A worker has ended so long behind its drain (server/end_of_process.h).
 END_S = 10
 
 
-def load(root, findings):
-    """{kind: resource} of what kustomization.yaml names."""
-    listed = yaml.safe_load(
-        source_tree.read(root, f"{PLACE}/kustomization.yaml")
-    )["resources"]
+def load(root, findings, place=PLACE):
+    """{kind: resource} of what the kustomization.yaml of a place names."""
+    whole = yaml.safe_load(
+        source_tree.read(root, f"{place}/kustomization.yaml")
+    )
+    listed = whole["resources"]
+    # What becomes a ConfigMap is no resource by itself.
+    named = set(listed) | {
+        name
+        for generator in whole.get("configMapGenerator", ())
+        for name in generator["files"]
+    }
     there = {
         path.rpartition("/")[2]
-        for path in source_tree.files(root, (".yaml",), (PLACE,))
+        for path in source_tree.files(root, (".yaml",), (place,))
+        if path.rpartition("/")[0] == place
     } - {"kustomization.yaml"}
-    for name in sorted(set(listed) ^ there):
+    for name in sorted(named ^ there):
         findings.append(
-            Finding(f"{PLACE}/{name}", 0, "k8s-listed", "listed, and there?")
+            Finding(f"{place}/{name}", 0, "k8s-listed", "listed, and there?")
         )
+    for image in whole.get("images", ()):
+        if image["newTag"] != version(root):
+            findings.append(
+                Finding(f"{place}/kustomization.yaml", 0, "k8s-version",
+                        f"the image's tag is not {version(root)}")
+            )
     found = {}
     for name in sorted(set(listed) & there):
         for document in yaml.safe_load_all(
-            source_tree.read(root, f"{PLACE}/{name}")
+            source_tree.read(root, f"{place}/{name}")
         ):
             found[document["kind"]] = document
     return found
 
 
-def options(root):
-    """The options that the worker knows."""
+def version(root):
+    match = re.search(
+        r"^project\(\w+ VERSION ([\d.]+)",
+        source_tree.read(root, VERSION),
+        re.MULTILINE,
+    )
+    return match.group(1)
+
+
+def options(root, path=MAIN):
+    """The options that a program knows."""
     return set(
         re.findall(
-            r'add_(?:option|flag)\("(--[\w-]+)"', source_tree.read(root, MAIN)
+            r'add_(?:option|flag)\(\s*"(--[\w-]+)"',
+            source_tree.read(root, path),
         )
     )
 
@@ -178,16 +206,75 @@ def check_around(found):
             yield "k8s-policy", "--insecure needs a NetworkPolicy"
 
 
+def check_controller(root, found, worker):
+    """(rule, text) of the controllers, and whether workers let them in."""
+    workload = found.get("Deployment")
+    if workload is None:
+        yield "k8s-workload", "no Deployment"
+        return
+    spec = workload["spec"]
+    pod = spec["template"]["spec"]
+    labels = spec["template"]["metadata"].get("labels") or {}
+    (container,) = pod["containers"]
+    if spec.get("replicas", 1) < 2:
+        yield "k8s-standby", "one leads, one stands by: two replicas"
+    if not is_part(spec["selector"].get("matchLabels"), labels):
+        yield "k8s-selector", "the selector does not match the pod"
+    for argument in container["args"]:
+        name = argument.partition("=")[0]
+        if name.startswith("--") and name not in options(root, CLI):
+            yield "k8s-option", f"penstock run has no {name}"
+    volumes = {volume["name"] for volume in pod.get("volumes", ())}
+    mounts = {
+        mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]
+    }
+    for name in sorted(set(mounts.values()) ^ volumes):
+        yield "k8s-volume", f"{name} is a volume, and mounted?"
+    pipeline = source_tree.read(root, f"{CONTROLLER}/pipeline.yaml")
+    for path in re.findall(r"\$\{file:([^}]+)\}", pipeline):
+        if path.rpartition("/")[0] not in mounts:
+            yield "k8s-secret", f"{path} is on no volume"
+    yield from check_security(pod, container)
+    budget = found.get("PodDisruptionBudget", {}).get("spec", {})
+    if not is_part(budget.get("selector", {}).get("matchLabels"), labels):
+        yield "k8s-budget", "a PodDisruptionBudget selects the pods"
+    allowed = [
+        peer.get("podSelector", {}).get("matchLabels")
+        for rule in worker.get("NetworkPolicy", {"spec": {"ingress": ()}})["spec"][
+            "ingress"
+        ]
+        for peer in rule["from"]
+    ]
+    if not any(is_part(selector, labels) for selector in allowed):
+        yield "k8s-policy", "workers do not let the controllers in"
+
+
+def check_monitoring(found, worker):
+    monitor = found.get("ServiceMonitor", {}).get("spec", {})
+    service = worker.get("Service", {})
+    labels = service.get("metadata", {}).get("labels") or {}
+    ports = {port["name"] for port in service["spec"]["ports"]}
+    asked = {endpoint["port"] for endpoint in monitor.get("endpoints", ())}
+    if not is_part(
+        monitor.get("selector", {}).get("matchLabels"), labels
+    ) or not (asked and asked <= ports):
+        yield "k8s-monitor", "the ServiceMonitor names a port of the Service"
+
+
 def check(root):
     findings = []
     found = load(root, findings)
     if "StatefulSet" not in found:
         return findings + [Finding(PLACE, 0, "k8s-workload", "no StatefulSet")]
-    for rule, text in (
-        *check_workload(root, found["StatefulSet"]),
-        *check_around(found),
+    for place, problems in (
+        (PLACE, check_workload(root, found["StatefulSet"])),
+        (PLACE, check_around(found)),
+        (CONTROLLER,
+         check_controller(root, load(root, findings, CONTROLLER), found)),
+        (MONITORING, check_monitoring(load(root, findings, MONITORING), found)),
     ):
-        findings.append(Finding(PLACE, 0, rule, text))
+        for rule, text in problems:
+            findings.append(Finding(place, 0, rule, text))
     return findings
 
 
@@ -200,7 +287,9 @@ class KubernetesTest(source_tree.LintTestCase):
         for path in (
             *source_tree.files(tree, (".yaml",), (PLACE,)),
             MAIN,
+            CLI,
             IMAGE,
+            VERSION,
         ):
             self.write(path, source_tree.read(tree, path))
 
@@ -208,6 +297,9 @@ class KubernetesTest(source_tree.LintTestCase):
         text = source_tree.read(self.root, f"{PLACE}/{name}")
         self.assertIn(old, text)
         self.write(f"{PLACE}/{name}", text.replace(old, new))
+
+    def test_the_files_of_this_tree_are_clean(self):
+        self.assertEqual([], check(self.root))
 
     def test_each_break_is_found(self):
         for name, old, new, rule in (
@@ -233,10 +325,24 @@ class KubernetesTest(source_tree.LintTestCase):
              "k8s-policy"),
             ("kustomization.yaml", "  - networkpolicy.yaml\n", "",
              "k8s-listed"),
+            ("kustomization.yaml", "newTag: 0", "newTag: 9", "k8s-version"),
+            ("controller/deployment.yaml", "replicas: 2", "replicas: 1",
+             "k8s-standby"),
+            ("controller/deployment.yaml", "--insecure", "--secure",
+             "k8s-option"),
+            ("controller/deployment.yaml", 'penstock-client: "true"',
+             'penstock-client: "no"', "k8s-policy"),
+            ("controller/deployment.yaml", "/run/secrets/penstock",
+             "/run/other", "k8s-secret"),
+            ("controller/deployment.yaml", "drop: [ALL]", "drop: [CHOWN]",
+             "k8s-security"),
+            ("controller/poddisruptionbudget.yaml", "component: controller",
+             "component: other", "k8s-budget"),
+            ("monitoring/servicemonitor.yaml", "port: admin", "port: web",
+             "k8s-monitor"),
         ):
             with self.subTest(old=old):
                 self.setUp()
-                self.assertEqual([], self.rules(check))
                 self.change(name, old, new)
                 self.assertIn(rule, self.rules(check))
 
