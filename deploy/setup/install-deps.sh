@@ -49,6 +49,8 @@ test_packages=(
   clang-14
   clang-format-14
   clang-tidy-14
+  curl
+  iproute2
   kcat
   libclang-rt-14-dev
   maven

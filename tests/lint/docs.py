@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the pages say of the tree is so: links lead somewhere, paths in the map
 exist, every directory is on it, each README that a source refers to is there,
-commands that are printed can be run, and the table of exit codes is that of the
+commands that are printed can be run and, where people read them, say whether a
+test runs them (tests/docs/pages.py), and the table of exit codes is that of the
 programs.
 """
 
@@ -20,6 +21,14 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(
     r"^(?:\./)?([\w.-]+(?:/[\w.-]+)*\.(?:sh|py))\b", re.MULTILINE
 )
+# Commands without a comment right above them.
+UNMARKED = re.compile(
+    r"^(?!<!-- (?:run|not run: )).*\n```sh$", re.MULTILINE
+)
+EXCERPT = re.compile(
+    r"^<!-- from: (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+MARKED = ("README.md", "deploy/")
 ROW = re.compile(r"^\| (\d+) \|([^|]*)\|([^|]*)\|$", re.MULTILINE)
 # Whose directories the map shows. Tests that mirror a directory need no line.
 MAPPED = ("core", "proto", "server", "client", "deploy", "tests")
@@ -88,6 +97,32 @@ def check_commands(root):
                     )
 
 
+def check_marks(root):
+    """Blocks of commands on pages for users say what becomes of them."""
+    for path in source_tree.files(root, (".md",)):
+        if not path.startswith(MARKED):
+            continue
+        text = source_tree.read(root, path)
+        for match in UNMARKED.finditer(text):
+            yield Finding(
+                path,
+                text.count("\n", 0, match.start()) + 2,
+                "docs-mark",
+                "say above it: <!-- run --> or <!-- not run: why -->",
+            )
+
+
+def check_excerpts(root):
+    """Code on a page that says where it is from is there, line by line."""
+    for path in source_tree.files(root, (".md",)):
+        for source, excerpt in EXCERPT.findall(source_tree.read(root, path)):
+            there = (root / source).exists() and source_tree.read(root, source)
+            if not there or excerpt not in there:
+                yield Finding(
+                    path, 0, "docs-excerpt", f"not so in {source}: {excerpt}"
+                )
+
+
 def check_codes(root):
     rows = ROW.findall(source_tree.read(root, README))
     for path, column in CODES:
@@ -108,6 +143,8 @@ def check(root):
         *check_map(root),
         *check_see(root),
         *check_commands(root),
+        *check_marks(root),
+        *check_excerpts(root),
         *check_codes(root),
     ]
 
@@ -163,6 +200,22 @@ class DocsTest(source_tree.LintTestCase):
         self.assertEqual(["docs-command"], self.rules(check))
         (self.root / "tests/a.py").chmod(0o755)
         self.assertEqual([], self.rules(check))
+
+    def test_commands_that_say_nothing_of_a_test_are_found(self):
+        self.write("deploy/a.md", "Do:\n\n```sh\nls\n```\n")
+        self.assertEqual(["docs-mark"], self.rules(check))
+        self.write("deploy/a.md", "<!-- run -->\n```sh\nls\n```\n")
+        self.assertEqual([], self.rules(check))
+        self.write("deploy/a.md", "<!-- not run: x -->\n```sh\nls\n```\n")
+        self.assertEqual([], self.rules(check))
+
+    def test_code_that_is_not_where_it_is_said_to_be_is_found(self):
+        self.write("core/base/a.h", "int a;\nint b;\n")
+        page = "<!-- from: core/base/a.h -->\n```cpp\nint b;\n```\n"
+        self.write("core/base/README.md", page)
+        self.assertEqual([], self.rules(check))
+        self.write("core/base/README.md", page.replace("int b", "int c"))
+        self.assertEqual(["docs-excerpt"], self.rules(check))
 
     def test_a_code_that_is_not_told_is_found(self):
         self.write(CODES[0][0], "  kOk = 0,\n  kFailed = 1,\n")
