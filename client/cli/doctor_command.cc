@@ -39,6 +39,9 @@ const char* NameOf(Outcome outcome) {
 class Findings {
  public:
   void Add(Diagnosis diagnosis) { all_.push_back(std::move(diagnosis)); }
+  void Add(const Findings& more) {
+    all_.insert(all_.end(), more.all_.begin(), more.all_.end());
+  }
   void Good(std::string what, std::string seen) {
     Add({.what = std::move(what), .seen = std::move(seen)});
   }
@@ -179,6 +182,23 @@ bool LookAtWorker(const WorkerTarget& worker, const std::string& name,
   return true;
 }
 
+// A worker is where one of its addresses answers.
+bool LookAtAddresses(WorkerTarget target, const PipelineWorker& worker,
+                     Findings& findings) {
+  Findings all;
+  for (const std::string& address : worker.addresses) {
+    target.target = address;
+    Findings here;
+    if (LookAtWorker(target, absl::StrCat("worker ", worker.name), here)) {
+      findings.Add(here);
+      return true;
+    }
+    all.Add(here);
+  }
+  findings.Add(all);
+  return false;
+}
+
 void LookAtStore(const PipelineFile& pipeline, Findings& findings) {
   if (pipeline.store_path.empty()) {
     findings.Good("store", "PostgreSQL; `penstock run` checks it");
@@ -245,10 +265,7 @@ CliExit RunDoctor(const DoctorOptions& options) {
                     absl::StrCat(pipeline->connectors.size(), " connector(s)"));
       LookAtStore(*pipeline, findings);
       for (const PipelineWorker& worker : pipeline->workers) {
-        WorkerTarget target = options.worker;
-        target.target = worker.address;
-        reachable &= LookAtWorker(target, absl::StrCat("worker ", worker.name),
-                                  findings);
+        reachable &= LookAtAddresses(options.worker, worker, findings);
       }
       if (pipeline->workers.empty()) {
         findings.Good("workers", "one of the command's own, while it runs");

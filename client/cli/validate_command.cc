@@ -44,25 +44,38 @@ class Workers {
       : options_(options), pipeline_(pipeline) {}
 
   absl::StatusOr<v1::ValidateConnectorResponse> Ask(size_t connector) {
-    WorkerTarget target = options_.worker;
-    if (target.target.empty() && !pipeline_.workers.empty()) {
-      target.target = pipeline_.workers[pipeline_.placement[connector]].address;
+    std::vector<std::string> targets = {options_.worker.target};
+    if (targets.front().empty() && !pipeline_.workers.empty()) {
+      targets = pipeline_.workers[pipeline_.placement[connector]].addresses;
     }
-    std::unique_ptr<AskedWorker>& worker = asked_[target.target];
+    absl::StatusOr<v1::ValidateConnectorResponse> response =
+        core::MakeError(core::Reason::UNAVAILABLE, "no address");
+    // The first one that answers.
+    for (const std::string& target : targets) {
+      response = AskOne(target, connector);
+      if (CliExitOf(response.status()) != CliExit::kUnreachable) break;
+    }
+    return response;
+  }
+  // Whom the last question went to.
+  const WorkerTarget& last() const { return last_; }
+
+ private:
+  absl::StatusOr<v1::ValidateConnectorResponse> AskOne(
+      const std::string& address, size_t connector) {
+    last_ = options_.worker;
+    last_.target = address;
+    std::unique_ptr<AskedWorker>& worker = asked_[address];
     if (worker == nullptr) {
-      ASSIGN_OR_RETURN(worker, AskedWorker::Find(target));
+      ASSIGN_OR_RETURN(worker, AskedWorker::Find(last_));
     }
-    last_ = worker->target();
     v1::ValidateConnectorRequest request;
     *request.mutable_spec() =
         wire::SpecToProto(pipeline_.connectors[connector]);
     request.set_probe(options_.probe);
     return worker->client().ValidateConnector(request);
   }
-  // Whom the last question went to.
-  const WorkerTarget& last() const { return last_; }
 
- private:
   const ValidateOptions& options_;
   const PipelineFile& pipeline_;
   std::map<std::string, std::unique_ptr<AskedWorker>> asked_;
