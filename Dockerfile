@@ -43,6 +43,7 @@ RUN apt-get update \
       libgssapi-krb5-2 \
       libhogweed6 \
       libidn2-0 \
+      libisal2 \
       libk5crypto3 \
       libkeyutils1 \
       libkrb5-3 \
@@ -51,6 +52,7 @@ RUN apt-get update \
       libnettle8 \
       libp11-kit0 \
       libpq5 \
+      libprometheus-cpp-core1.0 \
       libprotobuf32 \
       libre2-9 \
       libsasl2-2 \

@@ -9,7 +9,7 @@
 #   penstock::xxhash           XXH3
 #   simdjson::simdjson
 #   ZLIB::ZLIB
-#   OpenSSL::Crypto
+#   penstock::isal
 #   penstock::zstd
 #   penstock::libpq            the client library of PostgreSQL
 #   penstock::rdkafka          a client library of Kafka
@@ -18,6 +18,7 @@
 #
 #   protobuf::libprotobuf
 #   gRPC::grpc++ gRPC::grpc++_reflection
+#   prometheus-cpp::core       metrics and their text form
 #   penstock::civetweb         the HTTP server of the admin port
 #   SQLite::SQLite3
 #   yaml-cpp                   (penstock::yaml is the same)
@@ -33,12 +34,13 @@ find_package(PkgConfig REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(simdjson CONFIG REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(OpenSSL REQUIRED)
 
 # xxHash has no CMake package; Debian's zstd package file names a static
 # library that its own -dev package may not hold.
 pkg_check_modules(PENSTOCK_XXHASH REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 add_library(penstock::xxhash ALIAS PkgConfig::PENSTOCK_XXHASH)
+pkg_check_modules(PENSTOCK_ISAL REQUIRED IMPORTED_TARGET GLOBAL libisal)
+add_library(penstock::isal ALIAS PkgConfig::PENSTOCK_ISAL)
 pkg_check_modules(PENSTOCK_ZSTD REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 add_library(penstock::zstd ALIAS PkgConfig::PENSTOCK_ZSTD)
 pkg_check_modules(PENSTOCK_LIBPQ REQUIRED IMPORTED_TARGET GLOBAL libpq)
@@ -58,6 +60,7 @@ target_include_directories(penstock_msgpack SYSTEM
 if(NOT PENSTOCK_CORE_ONLY)
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
+  find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(SQLite3 REQUIRED)
   find_package(yaml-cpp CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)

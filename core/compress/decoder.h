@@ -27,7 +27,7 @@ struct Defect {
 // Owner:     whoever made it. Threads: thread-compatible.
 // Lifecycle: from the first byte on; it does not go back. After a defect it
 //            decodes nothing more.
-// Bound:     gzip about 48 KiB, zstd a window of at most 128 MiB (frames that
+// Bound:     gzip about 90 KiB, zstd a window of at most 128 MiB (frames that
 //            want more are a defect).
 class Decoder {
  public:

@@ -1,35 +1,54 @@
 #include "core/compress/gzip_decoder.h"
 
-#include "core/base/check.h"
-
 #include <absl/strings/str_cat.h>
+#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 namespace penstock::core {
 namespace {
 
-// The largest window, and gzip's header rather than zlib's.
-constexpr int kWindowBits = 15 + 16;
+uint32_t Clamp(size_t size) {
+  return static_cast<uint32_t>(
+      std::min<size_t>(size, std::numeric_limits<uint32_t>::max()));
+}
 
-uInt Clamp(size_t size) {
-  return static_cast<uInt>(
-      std::min<size_t>(size, std::numeric_limits<uInt>::max()));
+const char* DescriptionOf(int result) {
+  switch (result) {
+    case ISAL_INVALID_BLOCK:
+      return "an invalid block";
+    case ISAL_INVALID_SYMBOL:
+      return "an invalid symbol";
+    case ISAL_INVALID_LOOKBACK:
+      return "an invalid distance";
+    case ISAL_INVALID_WRAPPER:
+      return "an invalid header";
+    case ISAL_UNSUPPORTED_METHOD:
+      return "an unknown compression method";
+    case ISAL_INCORRECT_CHECKSUM:
+      return "a wrong checksum or length";
+    default:
+      return "it cannot be decoded";
+  }
 }
 
 }  // namespace
 
-GzipDecoder::GzipDecoder() {
-  CHECK_EQ(inflateInit2(&stream_, kWindowBits), Z_OK) << "out of memory";
+GzipDecoder::GzipDecoder() : stream_(std::make_unique<inflate_state>()) {
+  isal_inflate_init(stream_.get());
+  // With gzip's header and trailer, which are checked.
+  stream_->crc_flag = ISAL_GZIP;
 }
 
-GzipDecoder::~GzipDecoder() { inflateEnd(&stream_); }
+GzipDecoder::~GzipDecoder() = default;
 
 Decoder::Progress GzipDecoder::Decode(absl::string_view in,
                                       std::span<char> out) {
-  if (defect_.has_value() || in.empty() || out.empty()) return {};
+  if (defect_.has_value() || out.empty()) return {};
   if (state_ != State::kInMember) {
+    if (in.empty()) return {};
     const size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
     if (zeros > 0 && has_member_) {
       state_ = State::kPadding;
@@ -37,29 +56,30 @@ Decoder::Progress GzipDecoder::Decode(absl::string_view in,
     }
     if (!BeginMember(in[0])) return {};
   }
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): zlib only reads
+  // Inside of a member it may hold output without wanting more input.
+  inflate_state& stream = *stream_;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): isa-l only reads
   auto* const next = const_cast<char*>(in.data());
-  stream_.next_in = reinterpret_cast<Bytef*>(next);
-  stream_.avail_in = Clamp(in.size());
-  stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream_.avail_out = Clamp(out.size());
-  const uInt given = stream_.avail_in;
-  const uInt room = stream_.avail_out;
-  const int result = inflate(&stream_, Z_NO_FLUSH);
-  if (result == Z_STREAM_END) {
+  stream.next_in = reinterpret_cast<uint8_t*>(next);
+  stream.avail_in = Clamp(in.size());
+  stream.next_out = reinterpret_cast<uint8_t*>(out.data());
+  stream.avail_out = Clamp(out.size());
+  const uint32_t given = stream.avail_in;
+  const uint32_t room = stream.avail_out;
+  const int result = isal_inflate(&stream);
+  if (result < ISAL_DECOMP_OK) {
+    Fail("gzip_corrupt", DescriptionOf(result));
+  } else if (stream.block_state == ISAL_BLOCK_FINISH) {
     state_ = State::kBetween;
     has_member_ = true;
-  } else if (result != Z_OK && result != Z_BUF_ERROR) {
-    Fail("gzip_corrupt",
-         stream_.msg != nullptr ? stream_.msg : "it cannot be decoded");
   }
-  return {.consumed = given - stream_.avail_in,
-          .produced = room - stream_.avail_out};
+  return {.consumed = given - stream.avail_in,
+          .produced = room - stream.avail_out};
 }
 
 bool GzipDecoder::BeginMember(char first) {
   if (state_ == State::kBetween && first == '\x1f') {
-    CHECK_EQ(inflateReset(&stream_), Z_OK);
+    isal_inflate_reset(stream_.get());
     state_ = State::kInMember;
     return true;
   }

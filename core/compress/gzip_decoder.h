@@ -4,10 +4,13 @@
 #include "core/compress/decoder.h"
 
 #include <absl/strings/string_view.h>
-#include <zlib.h>
 
+#include <memory>
 #include <optional>
 #include <span>
+
+// isa-l's, whose headers stay out of ours.
+struct inflate_state;
 
 namespace penstock::core {
 
@@ -16,7 +19,7 @@ namespace penstock::core {
 //      └──other──▶ defect
 //
 // Zero bytes behind the last member are padding and mean nothing, as for gzip
-// itself.
+// itself. By isa-l: see deploy/adr/2026-11-30-gzip-is-read-by-isa-l.md.
 class GzipDecoder final : public Decoder {
  public:
   GzipDecoder();
@@ -36,7 +39,8 @@ class GzipDecoder final : public Decoder {
   bool BeginMember(char first);
   void Fail(const char* tag, const char* description);
 
-  z_stream stream_ = {};
+  // 85 KiB.
+  const std::unique_ptr<inflate_state> stream_;
   State state_ = State::kBetween;
   bool has_member_ = false;
   std::optional<Defect> defect_;
