@@ -165,6 +165,8 @@ void FileCommitter::RunRound() {
   std::vector<Request> requests;
   {
     MutexLock lock(mu_);
+    // FinishFiles ran it meanwhile.
+    if (!round_runs_ || is_running_) return;
     requests = std::exchange(pending_, {});
     is_running_ = true;
   }
@@ -267,15 +269,18 @@ void FileCommitter::Finish(const std::vector<ShardCommit>& commits,
 
 void FileCommitter::FinishFiles() {
   if (!header_.format.renames()) return;
+  std::vector<Request> requests;
   {
     MutexLock lock(mu_);
     round_ended_.Wait(mu_, [this] {
       mu_.AssertHeld();
       return !is_running_;
     });
-    if (round_runs_) return;
+    // A round that is scheduled may come too late, or need this thread.
+    requests = std::exchange(pending_, {});
     round_runs_ = is_running_ = true;
   }
+  if (!requests.empty()) RunOnce(std::move(requests), /*all=*/false);
   RunOnce({}, /*all=*/true);
   EndRound();
 }

@@ -92,7 +92,8 @@ class FileCommitter final : public OutputCommitter,
   void Break(absl::Status why);
   // Finishes the files of all shards that have committed all they have written,
   // if files are renamed; the others are the next open's.
-  // Blocks: as a round does. Requires: no commit is under way.
+  // A round that was scheduled and has not begun is run first.
+  // Blocks: as two rounds do, and while one runs.
   void FinishFiles();
 
   const ManifestHeader& header() const { return header_; }

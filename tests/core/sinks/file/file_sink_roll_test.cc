@@ -174,6 +174,19 @@ TEST_F(FileSinkRenameTest, CloseFinishesTheLastFiles) {
               ElementsAre("0\n1\n2\n", "other shard\n"));
 }
 
+TEST_F(FileSinkRenameTest, CloseRunsTheRoundThatHasNotBegun) {
+  ASSERT_OK(Open());
+  ASSERT_OK(Write(0, {0, 1}, "0\n"));
+  answers_[0] = absl::UnknownError("no answer");
+  BeginCommit(0, {0, 1});
+  ASSERT_OK(sink_->Close());
+  EXPECT_OK(answers_[0]);
+  EXPECT_THAT(ReadWholeFiles(files_), ElementsAre("0\n", ""));
+  // It comes too late, and does nothing.
+  io_.RunUntilIdle();
+  EXPECT_THAT(ReadWholeFiles(files_), ElementsAre("0\n", ""));
+}
+
 TEST_F(FileSinkRenameTest, CloseLeavesWhatHasMoreThanItCommitted) {
   ASSERT_OK(Open());
   WriteSteps(0, 1);
