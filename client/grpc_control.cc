@@ -108,6 +108,9 @@ class GrpcControl::Impl {
   void FinishQueue(const core::ConnectorRef& ref,
                    absl::StatusOr<v1::QueueResponse> response,
                    Reply<core::QueueReply> reply);
+  // Reads what the step lacks, then replies.
+  void CompleteStep(const core::ConnectorRef& ref, wire::DecodedStep step,
+                    Reply<core::QueueReply> reply);
   void FinishOpen(const std::string& connector,
                   absl::StatusOr<v1::OpenConnectorResponse> response,
                   Reply<core::OpenReply> reply);
@@ -248,28 +251,39 @@ void GrpcControl::Impl::FinishQueue(const core::ConnectorRef& ref,
   if (!decoded->step.has_value()) {
     return Deliver<core::QueueReply>(std::move(reply), std::move(answer));
   }
-  wire::DecodedStep step = *std::move(decoded->step);
-  if (!step.replay_data.has_value()) {
-    answer.result =
+  CompleteStep(ref, *std::move(decoded->step), std::move(reply));
+}
+
+void GrpcControl::Impl::CompleteStep(const core::ConnectorRef& ref,
+                                     wire::DecodedStep step,
+                                     Reply<core::QueueReply> reply) {
+  internal::PartRequest part = {.ref = ref, .step = step.result.step};
+  if (step.full_position.has_value()) {
+    part.part = v1::STEP_PART_FULL_POSITION;
+    part.announced = *step.full_position;
+  } else if (step.replay_data.has_value()) {
+    part.part = v1::STEP_PART_REPLAY_DATA;
+    part.announced = *step.replay_data;
+  } else {
+    core::QueueReply whole;
+    whole.result =
         std::make_shared<const core::StepResult>(std::move(step.result));
-    return Deliver<core::QueueReply>(std::move(reply), std::move(answer));
+    return Deliver<core::QueueReply>(std::move(reply), std::move(whole));
   }
-  const internal::PartRequest part = {.ref = ref,
-                                      .step = step.result.step,
-                                      .part = v1::STEP_PART_REPLAY_DATA,
-                                      .announced = *step.replay_data};
   internal::ReadPart(
       group_, *control_,
       deadlines_.prompt + TransferTime(part.announced.length), part,
-      [this, step = std::move(step),
+      [this, part, step = std::move(step),
        reply = std::move(reply)](absl::StatusOr<std::string> data) mutable {
         if (!data.ok()) {
           return Deliver(std::move(reply), {data.status()});
         }
-        core::QueueReply whole;
-        whole.result = std::make_shared<const core::StepResult>(
-            wire::WithReplayData(std::move(step), *std::move(data)));
-        Deliver<core::QueueReply>(std::move(reply), std::move(whole));
+        if (part.part == v1::STEP_PART_FULL_POSITION) {
+          wire::FillFullPosition(*std::move(data), step);
+        } else {
+          wire::FillReplayData(*std::move(data), step);
+        }
+        CompleteStep(part.ref, std::move(step), std::move(reply));
       });
 }
 

@@ -21,9 +21,8 @@ bool IsBlank(absl::string_view line) {
 }  // namespace
 
 absl::Status ForEachLine(
-    core::FileSystem& files, const std::string& path, LineOptions options,
+    core::Content& content, LineOptions options,
     absl::FunctionRef<void(uint64_t offset, absl::string_view line)> on_line) {
-  ASSIGN_OR_RETURN(std::unique_ptr<core::File> file, files.OpenForRead(path));
   std::vector<char> bytes(kReadBytes);
   size_t held = 0;
   uint64_t offset = 0;  // Of bytes[0].
@@ -31,15 +30,17 @@ absl::Status ForEachLine(
     if (held == bytes.size()) bytes.resize(bytes.size() * 2);
     ASSIGN_OR_RETURN(
         const size_t got,
-        file->ReadAt(offset + held, std::span<char>(bytes.data() + held,
-                                                    bytes.size() - held)));
+        content.ReadAt(offset + held, std::span<char>(bytes.data() + held,
+                                                      bytes.size() - held)));
     const bool at_end = got == 0;
     held += got;
     size_t begin = 0;
     while (begin < held) {
       const void* newline =
           std::memchr(bytes.data() + begin, '\n', held - begin);
-      if (newline == nullptr && !at_end) break;
+      const bool gives_last =
+          at_end && !options.whole_only && !content.DefectAtEnd().has_value();
+      if (newline == nullptr && !gives_last) break;
       const size_t end =
           newline == nullptr
               ? held
@@ -57,14 +58,12 @@ absl::Status ForEachLine(
   }
 }
 
-absl::StatusOr<std::string> LineAt(core::FileSystem& files,
-                                   const std::string& path, uint64_t offset) {
-  ASSIGN_OR_RETURN(std::unique_ptr<core::File> file, files.OpenForRead(path));
+absl::StatusOr<std::string> LineAt(core::Content& content, uint64_t offset) {
   std::string line;
   char bytes[4096];
   while (true) {
     ASSIGN_OR_RETURN(const size_t got,
-                     file->ReadAt(offset + line.size(), bytes));
+                     content.ReadAt(offset + line.size(), bytes));
     if (got == 0) return line;
     const void* newline = std::memchr(bytes, '\n', got);
     if (newline == nullptr) {

@@ -28,6 +28,9 @@ struct Finding {
 // Bound:     20 bytes a record, and `findings_max` findings.
 class MultisetCheck {
  public:
+  // Of inputs.
+  static constexpr size_t kPartitionsMax = size_t{1} << 16;
+
   explicit MultisetCheck(size_t findings_max) : findings_max_(findings_max) {}
 
   // In the order of the input. `partition`: index of the input file.

@@ -12,12 +12,19 @@
 #include "core/sinks/file/config.h"
 #include "core/sinks/file/file_sink_reader.h"
 #include "core/sources/file/config.h"
+#include "core/sources/file/file_finder.h"
+#include "core/sources/file/open_file.h"
+#include "core/sources/file/path_pattern.h"
 
 #include <absl/strings/str_cat.h>
 #include <simdjson.h>
 
 #include <iostream>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace penstock::client {
 namespace {
@@ -31,10 +38,14 @@ std::string Quoted(absl::string_view text) {
 // One comparison: the inputs of a connector against the sink's directory.
 struct Comparison {
   std::string name;
+  // Paths or patterns.
   std::vector<std::string> inputs;
+  core::FileCompression compression = core::FileCompression::kAuto;
   std::string output;
   // Bad records are skipped by the source and not expected in the output.
   bool is_ndjson = true;
+  // What lacks its line end is not read yet.
+  bool is_followed = false;
   uint64_t record_bytes_max = core::ConnectorLimits{}.record_bytes_max;
   // nullopt: none.
   std::optional<core::FtModel> level = core::FtModel::kExactlyOnce;
@@ -128,8 +139,10 @@ absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
     const auto& sink = static_cast<const core::FileSinkConfig&>(*spec.sink);
     comparisons.push_back({.name = spec.name,
                            .inputs = {source.path},
+                           .compression = source.compression,
                            .output = sink.path,
                            .is_ndjson = format == "ndjson",
+                           .is_followed = source.follow,
                            .record_bytes_max = spec.limits.record_bytes_max,
                            .level = spec.level});
   }
@@ -142,15 +155,51 @@ absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
   return comparisons;
 }
 
+// The files that a comparison's inputs name now.
+absl::StatusOr<std::vector<std::string>> FilesOf(core::FileSystem& files,
+                                                 const Comparison& comparison) {
+  std::vector<std::string> paths;
+  std::set<std::pair<uint64_t, uint64_t>> seen;
+  for (const std::string& input : comparison.inputs) {
+    core::FileFinder finder(files, core::PathPattern(input),
+                            core::FileOrder::kName);
+    const std::vector<core::FoundFile> found = finder.FindAll();
+    RETURN_IF_ERROR(finder.problem());
+    if (found.empty()) {
+      return core::MakeError(
+          core::Reason::NOT_FOUND,
+          absl::StrCat("verifying: no file matches ", input));
+    }
+    for (const core::FoundFile& file : found) {
+      // Two names of one file are one, as for the source.
+      if (!seen.emplace(file.stat.device, file.stat.inode).second) continue;
+      paths.push_back(file.path);
+    }
+  }
+  if (paths.size() <= MultisetCheck::kPartitionsMax) return paths;
+  return core::MakeError(
+      core::Reason::UNSUPPORTED,
+      absl::StrCat("verifying: ", paths.size(), " files match, and at most ",
+                   MultisetCheck::kPartitionsMax, " can be compared"));
+}
+
 // Splits what no output had into lost and bad records.
 absl::Status Judge(core::FileSystem& files, const Comparison& comparison,
+                   const std::vector<std::string>& paths,
                    const MultisetCheck& check, size_t findings_max,
                    Verdict& verdict) {
   simdjson::dom::parser parser;
+  std::optional<core::OpenFile> file;
+  std::optional<uint32_t> opened;
   for (const MultisetCheck::Missing& missing : check.Finish()) {
-    const std::string& path = comparison.inputs[missing.partition];
+    const std::string& path = paths[missing.partition];
+    if (opened != missing.partition) {
+      ASSIGN_OR_RETURN(
+          file, core::OpenFile::Open(files, path, comparison.compression));
+      opened = missing.partition;
+    }
     ASSIGN_OR_RETURN(const std::string line,
-                     LineAt(files, path, missing.offset));
+                     LineAt(file->content(), missing.offset));
     if (line.size() > comparison.record_bytes_max ||
         (comparison.is_ndjson &&
          parser.parse(simdjson::padded_string(line)).error() !=
@@ -166,17 +215,31 @@ absl::Status Judge(core::FileSystem& files, const Comparison& comparison,
   return absl::OkStatus();
 }
 
+absl::Status AddInputs(core::FileSystem& files, const Comparison& comparison,
+                       const std::vector<std::string>& paths,
+                       MultisetCheck& check) {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    ASSIGN_OR_RETURN(
+        const core::OpenFile file,
+        core::OpenFile::Open(files, paths[i], comparison.compression));
+    RETURN_IF_ERROR(ForEachLine(file.content(),
+                                {.skip_blank = comparison.is_ndjson,
+                                 .whole_only = comparison.is_followed},
+                                [&](uint64_t offset, absl::string_view line) {
+                                  check.AddInput(static_cast<uint32_t>(i),
+                                                 offset, line);
+                                }));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Verdict> Compare(const Comparison& comparison,
                                 size_t findings_max) {
   core::FileSystem& files = core::PosixFileSystem();
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   FilesOf(files, comparison));
   MultisetCheck check(findings_max);
-  for (size_t i = 0; i < comparison.inputs.size(); ++i) {
-    RETURN_IF_ERROR(ForEachLine(
-        files, comparison.inputs[i], {.skip_blank = comparison.is_ndjson},
-        [&](uint64_t offset, absl::string_view line) {
-          check.AddInput(static_cast<uint32_t>(i), offset, line);
-        }));
-  }
+  RETURN_IF_ERROR(AddInputs(files, comparison, paths, check));
   check.EndInput();
   ASSIGN_OR_RETURN(const core::FileSinkReader reader,
                    core::FileSinkReader::Open(files, comparison.output));
@@ -198,7 +261,8 @@ absl::StatusOr<Verdict> Compare(const Comparison& comparison,
   verdict.disordered = check.disordered();
   verdict.settled = reader.settled();
   verdict.findings = check.findings();
-  RETURN_IF_ERROR(Judge(files, comparison, check, findings_max, verdict));
+  RETURN_IF_ERROR(
+      Judge(files, comparison, paths, check, findings_max, verdict));
   return verdict;
 }
 

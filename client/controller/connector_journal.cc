@@ -27,6 +27,12 @@ std::shared_ptr<const core::StepResult> ConnectorJournal::At(
 
 void ConnectorJournal::Append(std::shared_ptr<const core::StepResult> result) {
   Look(*result);
+  if (result->full_position.has_value()) {
+    // It is in the cut now. After a restart another step is asked for it.
+    core::StepResult row = *result;
+    row.full_position.reset();
+    result = std::make_shared<const core::StepResult>(std::move(row));
+  }
   bytes_ += BytesOf(*result);
   rows_.push_back(std::move(result));
 }
@@ -36,6 +42,10 @@ void ConnectorJournal::Note(const core::StepResult& result) { Look(result); }
 void ConnectorJournal::Look(const core::StepResult& result) {
   CHECK_GE(result.step, journaled_steps_);
   journaled_steps_ = result.step + 1;
+  if (result.full_position.has_value()) {
+    cut_ = Cut{journaled_steps_, *result.full_position};
+    return;
+  }
   const auto seek = result.resume.seek();
   if (!seek.has_value() || !result.position_complete) return;
   cut_ = Cut{journaled_steps_, std::string(*seek)};

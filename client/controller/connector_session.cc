@@ -392,7 +392,8 @@ void ConnectorSession::OnResult(
   made_steps_ = now_.made_steps;
   progress_.amount += result->amount;
   if (result->end_of_input) now_.at_end = true;
-  if (result->position_complete && !result->resume.IsBarrier()) {
+  if (!result->resume.IsBarrier() &&
+      (result->position_complete || result->full_position.has_value())) {
     now_.checkpoint_requested = false;
   }
   if (IsExactlyOnce()) {

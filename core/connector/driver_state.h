@@ -127,8 +127,11 @@ struct DriverState {
   std::unique_ptr<InputReader> reader;
   std::unique_ptr<Outlet> outlet;
 
-  // The position behind the last step.
+  // The position behind the last step; or, where that is too large for each
+  // step, what the last step changed of it.
   Resume position;
+  // The controller can have a whole position behind the last step.
+  bool has_whole_position = true;
   bool final_step_made = false;
   uint64_t already_held_steps = 0;
   // Counts at which no checkpoint can be taken.

@@ -122,7 +122,10 @@ absl::StatusOr<Work> QueueRunner::AdvanceWaiting() {
   facts.paused = state_.state == ConnectorState::kPaused;
   facts.interrupted = interrupted_;
   facts.room = HasRoom();
-  facts.final_step_made = state_.final_step_made;
+  // Another step, an empty one, may have to say where the end is.
+  facts.final_step_made =
+      state_.final_step_made &&
+      (state_.has_whole_position || !request_.checkpoint_requested);
   const QueueDecision decision = DecideQueue(terms_, facts);
   switch (decision.kind) {
     case QueueDecision::Kind::kBegin:
@@ -276,6 +279,10 @@ StepResult QueueRunner::MakeResult(FlushedStep& flushed) const {
   result.stopped_because = StoppedBecause(flushed);
   if (flushed.resume.has_value()) result.resume = *std::move(flushed.resume);
   result.position_complete = !result.resume.IsBarrier();
+  if (auto change = result.resume.TakeChange()) {
+    result.position_complete = false;
+    result.full_position = std::move(change->whole);
+  }
   if (state_.is_exactly_once()) {
     const auto& replay = std::get<Resume::Replay>(result.resume.kind());
     result.hash =

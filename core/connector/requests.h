@@ -93,6 +93,8 @@ struct StepResult {
   Resume resume;
   // True: `resume`'s seek is a whole position, fit for a checkpoint.
   bool position_complete = true;
+  // The whole position, if it was asked for and `resume`'s seek is not it.
+  std::optional<std::string> full_position;
   // Exactly-once only: what Replay must reproduce.
   std::optional<StepHash> hash;
   std::vector<Watermark> watermarks;

@@ -33,6 +33,9 @@ uint64_t PositionBytes(const Resume& resume) {
 
 uint64_t MemoryBytes(const StepResult& result) {
   uint64_t bytes = sizeof(StepResult) + PositionBytes(result.resume);
+  if (result.full_position.has_value()) {
+    bytes += result.full_position->capacity();
+  }
   bytes += result.watermarks.capacity() * sizeof(Watermark);
   for (const Watermark& watermark : result.watermarks) {
     if (watermark.metadata.has_value()) bytes += watermark.metadata->capacity();

@@ -61,10 +61,25 @@ class Resume {
 
   const std::variant<Barrier, Seek, Replay>& kind() const { return kind_; }
 
+  // Ours: a place may be too large for every step. Then the seek says only what
+  // the step changed of it, which suffices to replay the step behind the one
+  // before; to restart after it takes the whole place.
+  struct Change {
+    // The whole place just after the step, where it was asked for.
+    std::optional<std::string> whole;
+    friend bool operator==(const Change&, const Change&) = default;
+  };
+  void SetChange(Change change) { change_ = std::move(change); }
+  // nullopt: the seek is the whole place.
+  std::optional<Change> TakeChange() {
+    return std::exchange(change_, std::nullopt);
+  }
+
   friend bool operator==(const Resume&, const Resume&) = default;
 
  private:
   std::variant<Barrier, Seek, Replay> kind_;
+  std::optional<Change> change_;
 };
 
 }  // namespace penstock::core

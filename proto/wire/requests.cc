@@ -89,6 +89,8 @@ v1::ReplayStart ToProto(const core::CommandHeader& header,
   to.set_step(request.result.step);
   to.set_previous_steps(request.previous_steps);
   *to.mutable_journaled() = ToProto(request.result);
+  // It is for a checkpoint, not for a replay.
+  to.mutable_journaled()->clear_full_position();
   return to;
 }
 
@@ -108,6 +110,8 @@ absl::StatusOr<DecodedReplay> FromProto(const v1::ReplayStart& start) {
   }
   RETURN_IF_ERROR(Check(violations));
   ASSIGN_OR_RETURN(result.step, FromProto(start.journaled(), "journaled"));
+  result.step.full_position.reset();
+  result.step.result.full_position.reset();
   return result;
 }
 

@@ -102,7 +102,7 @@ absl::StatusOr<Command<core::QueueRequest>> FromProto(
     const v1::QueueRequest& request);
 v1::QueueResponse ToProto(const core::QueueReply& reply,
                           size_t bytes_max = kStepResultBytesMax);
-// One of the two is set; `step` perhaps without its replay data.
+// One of the two is set; `step` perhaps without its parts.
 struct DecodedQueueReply {
   std::optional<DecodedStep> step;
   std::optional<core::NoStep> no_step;

@@ -45,25 +45,38 @@ void ResumeToProto(const core::StepResult& result, v1::Resume& to) {
   }
 }
 
-// A whole position at `path`.
+// The position at `path`; an empty one after a violation.
+DecodedPosition ReadPosition(const v1::Position& position,
+                             const std::string& path, Violations& violations) {
+  absl::StatusOr<DecodedPosition> decoded = FromProto(position, path);
+  if (decoded.ok()) return *std::move(decoded);
+  for (const FieldViolation& violation : GetViolations(decoded.status())) {
+    violations.Add(violation.field, violation.description, violation.reason);
+  }
+  return {};
+}
+
+// A step's own position at `path`.
 std::string SeekFromProto(const v1::Position& position, bool given,
                           const std::string& path, Violations& violations) {
   if (!given) {
     violations.Add(path, "is missing", kRequired);
     return {};
   }
-  absl::StatusOr<DecodedPosition> decoded = FromProto(position, path);
-  if (!decoded.ok()) {
-    for (const FieldViolation& violation : GetViolations(decoded.status())) {
-      violations.Add(violation.field, violation.description, violation.reason);
-    }
-    return {};
-  }
-  if (decoded->part.has_value()) {
+  DecodedPosition decoded = ReadPosition(position, path, violations);
+  if (decoded.part.has_value()) {
     violations.Add(JoinPath(path, "part"), "a step's seek is never a part",
                    kMalformed);
   }
-  return std::move(decoded->json);
+  return std::move(decoded.json);
+}
+
+void FullPositionFromProto(const v1::Position& position,
+                           const std::string& path, DecodedStep& step,
+                           Violations& violations) {
+  DecodedPosition decoded = ReadPosition(position, path, violations);
+  step.full_position = decoded.part;
+  step.result.full_position = std::move(decoded.json);
 }
 
 void ReplayFromProto(const v1::Resume::Replay& replay, const std::string& path,
@@ -208,7 +221,14 @@ v1::StepResult ToProto(const core::StepResult& result, size_t bytes_max) {
   to.set_stopped_because(ToProto(result.stopped_because));
   to.set_skipped_records(result.skipped_records);
   to.set_position_complete(result.position_complete);
-
+  if (result.full_position.has_value()) {
+    *to.mutable_full_position() = PositionToProto(*result.full_position);
+    if (to.ByteSizeLong() > bytes_max &&
+        result.full_position->size() > kPartWorthwhileBytes) {
+      *to.mutable_full_position()->mutable_part() =
+          ToProto(PartOf(*result.full_position));
+    }
+  }
   if (to.resume().has_replay() && to.ByteSizeLong() > bytes_max) {
     v1::ReplayData& data =
         *to.mutable_resume()->mutable_replay()->mutable_data();
@@ -229,8 +249,8 @@ absl::StatusOr<DecodedStep> FromProto(const v1::StepResult& result,
   to.amount = FromProto(result.amount());
   ResumeFromProto(result.resume(), JoinPath(path, "resume"), step, violations);
   if (result.has_full_position()) {
-    violations.Add(JoinPath(path, "full_position"),
-                   "is not supported by this version", kUnsupportedField);
+    FullPositionFromProto(result.full_position(),
+                          JoinPath(path, "full_position"), step, violations);
   }
   WatermarksFromProto(result, path, to, violations);
   if (result.has_transaction()) {
@@ -255,13 +275,19 @@ absl::StatusOr<DecodedStep> FromProto(const v1::StepResult& result,
   return step;
 }
 
-core::StepResult WithReplayData(DecodedStep step, std::string data) {
+void FillReplayData(std::string data, DecodedStep& step) {
   CHECK(step.replay_data.has_value());
   core::Resume::Replay replay =
       std::get<core::Resume::Replay>(step.result.resume.kind());
   replay.replay = std::move(data);
   step.result.resume = core::Resume(std::move(replay));
-  return std::move(step.result);
+  step.replay_data.reset();
+}
+
+void FillFullPosition(std::string data, DecodedStep& step) {
+  CHECK(step.full_position.has_value());
+  step.result.full_position = std::move(data);
+  step.full_position.reset();
 }
 
 v1::Blocker ToProto(const core::Blocker& blocker) {

@@ -45,25 +45,29 @@ struct DecodedPosition {
 absl::StatusOr<DecodedPosition> FromProto(const v1::Position& position,
                                           absl::string_view path);
 
-// Shape:   replay data that would make the whole longer than `bytes_max` is
-//          named by length and hash, to be read with ReadStepPart.
+// Shape:   a full position, then replay data, that would make the whole longer
+//          than `bytes_max` is named by length and hash, to be read with
+//          ReadStepPart.
 // Ensures: equal results give equal messages. The hash travels in resume's
 //          `replay` only: without one of that kind it is not carried.
 v1::StepResult ToProto(const core::StepResult& result,
                        size_t bytes_max = kStepResultBytesMax);
 
-// A result, perhaps without its replay data.
+// A result, perhaps without its replay data or full position.
 struct DecodedStep {
   core::StepResult result;
+  // Set: `result.full_position` is still to be filled in.
+  std::optional<Part> full_position;
   // Set: `result.resume` is a Replay whose data is still to be filled in.
   std::optional<Part> replay_data;
 };
 // Errors: INVALID_REQUEST or UNSUPPORTED, naming the field below `path`.
 absl::StatusOr<DecodedStep> FromProto(const v1::StepResult& result,
                                       absl::string_view path = "result");
-// Puts the data into its place. Requires: step.replay_data is set, and `data`
-// was checked against it (FragmentAssembler).
-core::StepResult WithReplayData(DecodedStep step, std::string data);
+// Puts what was a part into its place. Requires: that part is set, and `data`
+// was checked against it (FragmentAssembler). Ensures: it is set no more.
+void FillReplayData(std::string data, DecodedStep& step);
+void FillFullPosition(std::string data, DecodedStep& step);
 
 v1::Blocker ToProto(const core::Blocker& blocker);
 absl::StatusOr<core::Blocker> FromProto(const v1::Blocker& blocker);

@@ -46,7 +46,8 @@ class ReplayReactor final : public grpc::ServerReadReactor<v1::ReplayRequest> {
     if (!assembler_->complete()) return StartRead(&message_);
     auto data = std::move(*assembler_).Finish();
     if (!data.ok()) return Finish(wire::StatusToGrpc(data.status()));
-    Run(wire::WithReplayData(std::move(decoded_.step), *std::move(data)));
+    wire::FillReplayData(*std::move(data), decoded_.step);
+    Run(std::move(decoded_.step.result));
   }
   void OnCancel() override {}  // The replay goes on; asking again joins it.
   void OnDone() override { delete this; }
@@ -113,7 +114,7 @@ absl::StatusOr<std::string> PartOf(Dispatcher& dispatcher,
           std::get_if<core::Resume::Replay>(&result->resume.kind());
       if (replay != nullptr) return replay->replay;
     } else if (request.part() == v1::STEP_PART_FULL_POSITION) {
-      if (auto seek = result->resume.seek()) return std::string(*seek);
+      if (result->full_position.has_value()) return *result->full_position;
     }
   }
   return core::MakeError(

@@ -238,6 +238,21 @@ TEST_F(GrpcControlTest, QueueFetchesReplayDataThatIsNamed) {
   EXPECT_EQ(asked.part(), v1::STEP_PART_REPLAY_DATA);
 }
 
+TEST_F(GrpcControlTest, QueueFetchesAFullPositionThatIsNamed) {
+  core::StepResult result = ResultWithReplayData("\xc0");
+  result.position_complete = false;
+  result.full_position = std::string(300'000, '9');
+  worker_.control.queue.AnswerWith(ResponseOf(result));
+  worker_.control.part = *result.full_position;
+  Awaited<core::QueueReply> reply;
+  control().Queue(Header(), Ask(12), reply.callback());
+  ASSERT_OK(reply.Get());
+  EXPECT_EQ(*reply.Get()->result, result);
+  ASSERT_THAT(worker_.control.read_step_part.requests(), SizeIs(1));
+  EXPECT_EQ(worker_.control.read_step_part.requests()[0].part(),
+            v1::STEP_PART_FULL_POSITION);
+}
+
 TEST_F(GrpcControlTest, QueueFailsIfThePartIsNotWhatWasNamed) {
   worker_.control.queue.AnswerWith(
       ResponseOf(ResultWithReplayData(std::string(300'000, 'x'))));

@@ -19,7 +19,7 @@ except ImportError:
 PLACE = "deploy/kubernetes"
 CONTROLLER = f"{PLACE}/controller"
 MONITORING = f"{PLACE}/monitoring"
-MAIN = "server/command_line.cc"
+MAIN = "server/main.cc"
 CLI = "client/cli/command_line.cc"
 IMAGE = "Dockerfile"
 VERSION = "CMakeLists.txt"

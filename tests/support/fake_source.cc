@@ -148,6 +148,7 @@ void FakeSource::UpdateHealth(ConnectorHealth health) {
 }
 void FakeSource::Die() { reader()->Die(); }
 void FakeSource::SetBarrier(bool barrier) { reader()->SetBarrier(barrier); }
+void FakeSource::GiveChanges() { reader()->GiveChanges(); }
 void FakeSource::LieAboutAmount() { reader()->LieAboutAmount(); }
 
 std::vector<std::string> FakeSource::commands() const {

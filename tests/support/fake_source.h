@@ -87,6 +87,9 @@ class FakeSource {
   void Die();
   // From now on steps end at a position that cannot be restarted from.
   void SetBarrier(bool barrier);
+  // From now on a step's seek is given out for a change, with the whole where
+  // it is asked for.
+  void GiveChanges();
   // Answers a Queue with one record more than it flushed.
   void LieAboutAmount();
 

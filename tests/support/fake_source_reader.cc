@@ -141,11 +141,12 @@ void FakeSource::Reader::Answer(const InputReaderCommand& command) {
   } else if (const auto* skip = std::get_if<SkipCommand>(&command)) {
     Skip(*skip);
   } else {
-    Flush();
+    const auto* queue = std::get_if<QueueCommand>(&command);
+    Flush(queue != nullptr && queue->checkpoint_requested);
   }
 }
 
-void FakeSource::Reader::Flush() {
+void FakeSource::Reader::Flush(bool whole_is_asked) {
   const FlushResult<Aux> flushed = queue_.FlushWithAux();
   std::vector<Range> ranges;
   for (const size_t at : position_) ranges.push_back({.begin = at, .end = at});
@@ -168,6 +169,11 @@ void FakeSource::Reader::Flush() {
     std::optional<uint64_t> hash;
     if (flushed.hash.has_value()) hash = flushed.hash->value;
     resume = Resume::MetadataOnly(SeekOf(ranges), hash);
+    if (gives_changes_.load()) {
+      Resume::Change change;
+      if (whole_is_asked) change.whole = Position();
+      resume->SetChange(std::move(change));
+    }
   }
   BufferSize total = flushed.total;
   if (lies_.load()) ++total.records;

@@ -47,6 +47,7 @@ class FakeSource::Reader {
   void CommitTransaction();
   void Die() { closed_.store(true); }
   void SetBarrier(bool barrier) { barrier_.store(barrier); }
+  void GiveChanges() { gives_changes_.store(true); }
   void LieAboutAmount() { lies_.store(true); }
   InputConsumer& consumer() { return consumer_; }
   BufferSize staged() const { return queue_.QueuedSize(); }
@@ -67,7 +68,7 @@ class FakeSource::Reader {
   static absl::StatusOr<std::vector<Range>> ParseSeek(const std::string& seek);
 
   void Answer(const InputReaderCommand& command);
-  void Flush();
+  void Flush(bool whole_is_asked);
   void Replay(const ReplayCommand& command);
   void Skip(const SkipCommand& command);
   // Hands the range to the consumer in buffers of `records`; false: some of it
@@ -88,6 +89,7 @@ class FakeSource::Reader {
   std::atomic<bool> closed_{false};
   std::atomic<bool> extended_{false};
   std::atomic<bool> barrier_{false};
+  std::atomic<bool> gives_changes_{false};
   std::atomic<bool> lies_{false};
 
   Mutex mu_;

@@ -4,6 +4,7 @@
 #include "core/contract/component.h"
 
 #include <absl/strings/string_view.h>
+#include <absl/time/time.h>
 
 #include <cstddef>
 #include <string>
@@ -28,10 +29,17 @@ struct FileSourceConfig final : ComponentConfig {
   FileOrder order = FileOrder::kName;
   // kEnd only with `follow`.
   FileStart start = FileStart::kBeginning;
+  // Of these files those that were modified last before this are begun at their
+  // end. Only with `follow`.
+  absl::Time start_time = absl::InfinitePast();
   FileCompression compression = FileCompression::kAuto;
   // Bytes read at a time; a longer record gets a larger block of its own. From
   // 1 to FileSourceConfig::kBlockBytesMax.
   size_t block_bytes = size_t{1} << 20;
+
+  // What the positions of all files may take, as a checkpoint holds them, of
+  // the 64 MiB that a worker retains of results by default.
+  size_t positions_bytes_max = size_t{48} << 20;
 
   static constexpr size_t kBlockBytesMax = size_t{64} << 20;
 

@@ -9,9 +9,8 @@
 
 namespace penstock::core {
 
-FileFinder::FileFinder(const Environment& environment, PathPattern pattern,
-                       FileOrder order)
-    : environment_(environment), pattern_(std::move(pattern)), order_(order) {}
+FileFinder::FileFinder(FileSystem& files, PathPattern pattern, FileOrder order)
+    : files_(files), pattern_(std::move(pattern)), order_(order) {}
 
 void FileFinder::Begin() {
   places_.assign(1, Place{.directory = pattern_.root(), .part = 0, .depth = 0});
@@ -41,7 +40,7 @@ void FileFinder::Enter(Place place) {
     return;
   }
   absl::StatusOr<std::vector<std::string>> names =
-      environment_.files.List(current_.directory);
+      files_.List(current_.directory);
   if (!names.ok()) return Note(names.status());
   // The same names once more, for what stands behind the `**`.
   if (part.is_any_directories && !IsLast(current_)) {
@@ -60,7 +59,7 @@ void FileFinder::Enter(Place place) {
 void FileFinder::Visit(const Place& place, const std::string& name) {
   std::string path =
       place.directory == "." ? name : JoinPath(place.directory, name);
-  const absl::StatusOr<FileStat> stat = environment_.files.Stat(path);
+  const absl::StatusOr<FileStat> stat = files_.Stat(path);
   if (!stat.ok()) return Note(stat.status());
   const bool is_any = PartOf(place).is_any_directories;
   if (stat->type == FileType::kRegular && IsLast(place)) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/base/filesystem.h"
-#include "core/contract/component.h"
 #include "core/sources/file/config.h"
 #include "core/sources/file/path_pattern.h"
 
@@ -33,8 +32,8 @@ class FileFinder {
   // What one Step looks at.
   static constexpr size_t kNamesPerStep = 1024;
 
-  FileFinder(const Environment& environment, PathPattern pattern,
-             FileOrder order);
+  // `files` outlives this.
+  FileFinder(FileSystem& files, PathPattern pattern, FileOrder order);
 
   // Starts a new search.
   void Begin();
@@ -69,7 +68,7 @@ class FileFinder {
     return place.part + 1 == pattern_.parts().size();
   }
 
-  const Environment environment_;
+  FileSystem& files_;
   const PathPattern pattern_;
   const FileOrder order_;
 

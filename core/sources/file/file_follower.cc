@@ -5,6 +5,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -57,8 +58,8 @@ bool FileFollower::IsStillThere(KnownFile& file, const FoundFile& found) {
 }
 
 absl::StatusOr<bool> FileFollower::IsAtItsPath(KnownFile& file) {
-  const absl::StatusOr<OpenFile> opened =
-      OpenFile::Open(environment_, file.position.path, options_.compression);
+  const absl::StatusOr<OpenFile> opened = OpenFile::Open(
+      environment_.files, file.position.path, options_.compression);
   if (HasReason(opened.status(), Reason::NOT_FOUND)) return false;
   if (!opened.ok()) return opened.status();
   file.is_compressed = opened->is_compressed();
@@ -71,18 +72,26 @@ absl::StatusOr<bool> FileFollower::IsAtItsPath(KnownFile& file) {
   return true;
 }
 
-void FileFollower::NoteRewritten(KnownFile& file) {
-  if (!file.is_compressed && file.seen_size > file.position.end) {
-    news_.losses.push_back(MakeError(
-        Reason::POSITION_EXPIRED,
-        absl::StrCat(file.position.path, " was cut off or written anew when ",
-                     file.seen_size - file.position.end, " bytes behind byte ",
-                     file.position.end,
-                     " had not been read; they are lost, unless a copy of the "
-                     "file turns up"),
-        {{"path", file.position.path},
-         {"bytes", absl::StrCat(file.seen_size - file.position.end)}}));
+void FileFollower::NoteLoss(KnownFile& file, absl::string_view what) {
+  // Of a compressed one nobody knows how much there was. After a start only
+  // how long it was when it was found is known.
+  const uint64_t size = std::max(file.seen_size, file.position.length);
+  if (file.is_compressed || size <= file.position.end ||
+      std::exchange(file.is_loss_said, true)) {
+    return;
   }
+  const uint64_t bytes = size - file.position.end;
+  news_.losses.push_back(MakeError(
+      Reason::POSITION_EXPIRED,
+      absl::StrCat(file.position.path, " was ", what, " when ", bytes,
+                   " bytes behind byte ", file.position.end,
+                   " had not been read; they are lost, unless a copy of the "
+                   "file turns up"),
+      {{"path", file.position.path}, {"bytes", absl::StrCat(bytes)}}));
+}
+
+void FileFollower::NoteRewritten(KnownFile& file) {
+  NoteLoss(file, "cut off or written anew");
   file.reading.reset();
   files_.SetInode(file, 0, 0);
   files_.Lose(file, environment_.clock.SteadyNow());
@@ -112,7 +121,7 @@ absl::Status FileFollower::TryIdentify(const FoundFile& found) {
   RETURN_IF_ERROR(environment_.paths.Check(environment_.files, found.path));
   ASSIGN_OR_RETURN(
       const OpenFile opened,
-      OpenFile::Open(environment_, found.path, options_.compression));
+      OpenFile::Open(environment_.files, found.path, options_.compression));
   Content& content = opened.content();
   ASSIGN_OR_RETURN(const std::vector<KnownFile*> like, files_.Like(content));
   RETURN_IF_ERROR(CheckPathsOf(like));
@@ -205,6 +214,7 @@ void FileFollower::Adopt(KnownFile& file, const FoundFile& found,
 }
 
 void FileFollower::Queue(KnownFile& file, const FileStat& stat) {
+  file.is_loss_said = false;
   file.seen_size = stat.size;
   file.seen_mtime = stat.mtime;
   news_.to_read.push_back(file.position.id);
@@ -232,6 +242,9 @@ FileFollower::News FileFollower::EndSearch(const absl::Status& problem) {
 void FileFollower::LookAtLost(KnownFile& file) {
   if (!options_.follows) return;
   if (file.reading == nullptr) {
+    if (now_ - file.lost_since >= kCloseAfter) {
+      NoteLoss(file, "deleted or moved away");
+    }
     if (now_ - file.lost_since >= kForgetAfter) {
       news_.to_forget.push_back(file.position.id);
     }

@@ -10,6 +10,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
@@ -111,6 +112,8 @@ class FileFollower {
   void Queue(KnownFile& file, const FileStat& stat);
   // A file that has no path any more.
   void LookAtLost(KnownFile& file);
+  // What was not read of a file that is lost, once.
+  void NoteLoss(KnownFile& file, absl::string_view what);
   void Note(const absl::Status& problem);
 
   const Environment environment_;

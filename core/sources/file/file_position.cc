@@ -114,6 +114,7 @@ void FilePosition::AppendMembers(std::string& json) const {
                   Hex64(fingerprint.hash), "\"},\"length\":", length,
                   ",\"start\":", start, ",\"end\":", end,
                   ",\"records\":", records, ",\"lines\":", lines);
+  if (is_unfinished) json += ",\"unfinished\":true";
 }
 
 absl::StatusOr<FilePosition> FilePosition::Parse(absl::string_view json) {
@@ -124,7 +125,7 @@ absl::StatusOr<FilePosition> FilePosition::Parse(absl::string_view json) {
 absl::StatusOr<FilePosition> FilePosition::FromValue(
     const ResumeValue& value, const std::set<std::string>& others) {
   std::set<std::string> known = {"path", "fingerprint", "length", "start",
-                                 "end",  "records",     "lines"};
+                                 "end",  "records",     "lines",  "unfinished"};
   known.insert(others.begin(), others.end());
   RETURN_IF_ERROR(CheckMembers(value, known));
   FilePosition position;
@@ -136,6 +137,9 @@ absl::StatusOr<FilePosition> FilePosition::FromValue(
   ASSIGN_OR_RETURN(position.end, ReadOffset(value["end"]));
   ASSIGN_OR_RETURN(position.records, ReadOffset(value["records"]));
   ASSIGN_OR_RETURN(position.lines, ReadOffset(value["lines"]));
+  if (value["unfinished"].HasValue()) {
+    ASSIGN_OR_RETURN(position.is_unfinished, value["unfinished"].Bool());
+  }
   if (position.end < position.start) {
     return value["end"].Invalid("is below start");
   }

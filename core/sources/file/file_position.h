@@ -63,6 +63,9 @@ struct FilePosition {
   // Records, good and bad, and lines before `end`.
   uint64_t records = 0;
   uint64_t lines = 0;
+  // The file ended there, inside of a record, which was bad: what comes behind
+  // is the rest of it. Written as `"unfinished":true`, last, and only then.
+  bool is_unfinished = false;
 
   std::string ToJson() const;
   // All but the braces and the id.

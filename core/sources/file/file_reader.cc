@@ -25,7 +25,7 @@ constexpr size_t kRestingMax = 128;
 std::optional<FileFinder> FinderOf(const Environment& environment,
                                    const FileReader::Options& options) {
   if (options.single.has_value()) return std::nullopt;
-  return FileFinder(environment, PathPattern(options.config.path),
+  return FileFinder(environment.files, PathPattern(options.config.path),
                     options.config.order);
 }
 
@@ -257,14 +257,19 @@ absl::Status FileReader::Work::CheckAtEnd(const KnownFile& file) {
       {{"path", path}});
 }
 
-void FileReader::Work::Flush() {
+void FileReader::Work::Flush(const QueueCommand& command) {
   absl::flat_hash_set<uint32_t> touched;
   size_t bytes = 0;
+  size_t bytes_max = 0;
+  {
+    MutexLock lock(mu_);
+    bytes_max = flushed_.MovedBytesMax();
+  }
   FlushResult<Moved> flushed = queue_.FlushWithAuxUntil([&](const Moved& one) {
     if (touched.insert(one.file.id).second) {
       bytes += FlushedPlaces::BytesOf(one.file);
     }
-    return bytes >= FlushedPlaces::kMovedBytesMax;
+    return bytes >= bytes_max;
   });
   absl::flat_hash_map<uint32_t, absl::Time> times;
   std::vector<Moved> moved;
@@ -284,6 +289,9 @@ void FileReader::Work::Flush() {
       watermarks.push_back(WatermarkOf(times[file.id], file));
     }
     resume = Resume::MetadataOnly(flushed_.ToJson(), hash);
+    if (auto change = flushed_.ChangeOf(command.checkpoint_requested)) {
+      resume.SetChange(*std::move(change));
+    }
   }
   consumer_.Extended(flushed.total, std::move(resume), std::move(watermarks));
 }
@@ -319,7 +327,7 @@ void FileReader::Request(InputReaderCommand command) {
     }
     void operator()(ExtendCommand) { work.Extend(); }
     void operator()(PauseCommand) { work.Pause(); }
-    void operator()(QueueCommand) { work.Flush(); }
+    void operator()(QueueCommand queue) { work.Flush(queue); }
     void operator()(DisconnectCommand) { work.Disconnect(); }
   };
   std::visit(Obey{*work_}, std::move(command));

@@ -52,7 +52,7 @@ absl::StatusOr<SourcePosition> FileReader::Work::CheckStep(
                       {"found", absl::StrCat(end)}});
   }
   if (!searches()) {
-    if (step.files.size() != 1 || step.files[0].id != 0) {
+    if (step.is_change || step.files.size() != 1 || step.files[0].id != 0) {
       return MakeError(Reason::MALFORMED_FRAME,
                        "replay or skip a step: its position is one of many "
                        "files, but the source reads one");
@@ -113,6 +113,7 @@ absl::StatusOr<KnownFile*> FileReader::Work::OpenRange(
   if (file == nullptr) {
     FilePosition beginning = range;
     beginning.end = beginning.records = beginning.lines = 0;
+    beginning.is_unfinished = false;
     file = &files_.Restore(std::move(beginning));
   }
   if (file->reading != nullptr) return file;
@@ -137,7 +138,7 @@ absl::Status FileReader::Work::OpenAnywhere(KnownFile& file,
   for (const std::string& path : candidates) {
     if (!environment_.paths.Check(environment_.files, path).ok()) continue;
     absl::StatusOr<OpenFile> opened =
-        OpenFile::Open(environment_, path, config_.compression);
+        OpenFile::Open(environment_.files, path, config_.compression);
     if (!opened.ok()) continue;
     if (!CheckPosition(opened->content(), range).ok()) continue;
     files_.SetPath(file, path);
@@ -173,14 +174,9 @@ const std::vector<std::string>& FileReader::Work::Candidates(
   return candidates;
 }
 
-// Moves behind a step that was replayed or skipped.
-void FileReader::Work::FinishStep(const SourcePosition& step) {
-  for (const FilePosition& range : step.files) {
-    KnownFile* file = files_.Find(range.id);
-    if (file == nullptr) file = &files_.Restore(range);
-    files_.SetFingerprint(*file, range.fingerprint);
-    records_.GoTo(*file, range);
-  }
+std::vector<uint32_t> FileReader::Work::ForgottenBy(
+    const SourcePosition& step) {
+  if (step.is_change) return step.gone;
   std::vector<uint32_t> forgotten;
   size_t index = 0;
   files_.ForEach([&](const KnownFile& file) {
@@ -190,7 +186,18 @@ void FileReader::Work::FinishStep(const SourcePosition& step) {
       forgotten.push_back(file.position.id);
     }
   });
-  for (const uint32_t id : forgotten) files_.Forget(id);
+  return forgotten;
+}
+
+// Moves behind a step that was replayed or skipped.
+void FileReader::Work::FinishStep(const SourcePosition& step) {
+  for (const FilePosition& range : step.files) {
+    KnownFile* file = files_.Find(range.id);
+    if (file == nullptr) file = &files_.Restore(range);
+    files_.SetFingerprint(*file, range.fingerprint);
+    records_.GoTo(*file, range);
+  }
+  for (const uint32_t id : ForgottenBy(step)) files_.Forget(id);
   next_id_.store(files_.next_id());
   MutexLock lock(mu_);
   flushed_.Follow(step);

@@ -106,13 +106,13 @@ absl::Status FileReader::Work::CheckNotTooMany() {
   files_.ForEach([&bytes](const KnownFile& file) {
     bytes += FlushedPlaces::BytesOf(file.position);
   });
-  if (bytes <= FlushedPlaces::kBytesMax) return absl::OkStatus();
+  if (bytes <= config_.positions_bytes_max) return absl::OkStatus();
   return MakeError(
       Reason::UNSUPPORTED,
       absl::StrCat("source file: ", files_.size(), " files match ",
                    config_.path, "; their positions take ", bytes,
-                   " bytes of the ", FlushedPlaces::kBytesMax,
-                   " that a step's result has for them: share them out among "
+                   " bytes of the ", config_.positions_bytes_max,
+                   " that a checkpoint has for them: share them out among "
                    "several connectors"),
       {{"field", "path"}, {"files", absl::StrCat(files_.size())}});
 }

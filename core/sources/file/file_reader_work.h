@@ -48,7 +48,7 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   void StartReading() {
     if (!is_read_posted_.exchange(true)) Post(&Work::ReadSome);
   }
-  void Flush() ABSL_LOCKS_EXCLUDED(mu_);
+  void Flush(const QueueCommand& command) ABSL_LOCKS_EXCLUDED(mu_);
   void Replay(const ReplayCommand& command);
   void Skip(const SkipCommand& command);
   void Disconnect() { is_closed_.store(true); }
@@ -113,6 +113,8 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   // Opens `file` wherever its content is now.
   absl::Status OpenAnywhere(KnownFile& file, const FilePosition& range);
   const std::vector<std::string>& Candidates(const std::string& path);
+  // Requires: all of the step's files are known.
+  std::vector<uint32_t> ForgottenBy(const SourcePosition& step);
   void FinishStep(const SourcePosition& step) ABSL_LOCKS_EXCLUDED(mu_);
 
   void Fail(const absl::Status& status, absl::string_view tag);

@@ -16,7 +16,7 @@
 namespace penstock::core {
 namespace {
 
-// A line that is longer is begun in its middle.
+// Read at a time; a line that is longer is begun in its middle.
 constexpr size_t kTailBytesMax = size_t{1} << 20;
 
 absl::Status GoneSince(const FilePosition& resume, const absl::Status& status) {
@@ -41,6 +41,33 @@ absl::StatusOr<uint64_t> EndOfLines(Content& content, uint64_t size) {
   return begin + line_end + 1;
 }
 
+// Whether a record ends at each LF, also where quotes or a bracket are open.
+bool EndsAtAnyLf(Splitter& splitter) {
+  for (const absl::string_view begun : {"\"\n", "'\n", "[\n"}) {
+    const bool ends = splitter.Input(begun).has_value();
+    splitter.Clear();
+    if (!ends) return false;
+  }
+  return true;
+}
+
+// Behind the last whole record that `content` has now: all of it is read, for
+// what an LF means there only what is before it tells.
+absl::StatusOr<uint64_t> EndOfRecords(Content& content, Splitter& splitter) {
+  std::vector<char> block(kTailBytesMax);
+  uint64_t end = 0;
+  for (uint64_t begin = 0;;) {
+    ASSIGN_OR_RETURN(const size_t got, content.ReadAt(begin, block));
+    if (got == 0) return end;
+    const std::optional<size_t> boundary =
+        splitter.Input(absl::string_view(block.data(), got));
+    begin += boundary.value_or(got);
+    if (!boundary.has_value()) continue;
+    end = begin;
+    splitter.Clear();
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedInput> FileSource::Open(
@@ -49,10 +76,15 @@ absl::StatusOr<OpenedInput> FileSource::Open(
   std::optional<SourcePosition> resume;
   if (resume_info.has_value()) {
     ASSIGN_OR_RETURN(resume, SourcePosition::Parse(*resume_info));
+    if (resume->is_change) {
+      return MakeError(Reason::MALFORMED_FRAME,
+                       "open source file: the position is what a step changed; "
+                       "only a whole one says where to begin");
+    }
   }
   FileReader::Options options{.config = config_};
   if (config_.follow || PathPattern::IsPattern(config_.path)) {
-    ASSIGN_OR_RETURN(options.position, FindStart(std::move(resume)));
+    ASSIGN_OR_RETURN(options.position, FindStart(std::move(resume), *parser));
   } else {
     RETURN_IF_ERROR(OpenSingle(std::move(resume), options));
   }
@@ -74,7 +106,7 @@ absl::Status FileSource::OpenSingle(std::optional<SourcePosition> resume,
                                   ": the position is one of many files"));
   }
   absl::StatusOr<OpenFile> file =
-      OpenFile::Open(environment_, config_.path, config_.compression);
+      OpenFile::Open(environment_.files, config_.path, config_.compression);
   if (resume.has_value() && HasReason(file.status(), Reason::NOT_FOUND)) {
     return GoneSince(resume->files[0], file.status());
   }
@@ -93,6 +125,7 @@ absl::Status FileSource::OpenSingle(std::optional<SourcePosition> resume,
     position.start = position.end = known.end;
     position.records = known.records;
     position.lines = known.lines;
+    position.is_unfinished = known.is_unfinished;
   }
   options.position = {.files = {std::move(position)}, .next_id = 1};
   options.single = *std::move(file);
@@ -100,15 +133,17 @@ absl::Status FileSource::OpenSingle(std::optional<SourcePosition> resume,
 }
 
 absl::StatusOr<SourcePosition> FileSource::FindStart(
-    std::optional<SourcePosition> resume) {
+    std::optional<SourcePosition> resume, const Parser& parser) {
   const PathPattern pattern(config_.path);
   RETURN_IF_ERROR(environment_.paths.Check(
       environment_.files,
       PathPattern::IsPattern(config_.path) ? pattern.root() : config_.path));
   if (resume.has_value()) return *std::move(resume);
   SourcePosition start;
-  if (config_.follow && config_.start == FileStart::kBeginning) return start;
-  FileFinder finder(environment_, pattern, config_.order);
+  const bool all_from_beginning = config_.start == FileStart::kBeginning &&
+                                  config_.start_time == absl::InfinitePast();
+  if (config_.follow && all_from_beginning) return start;
+  FileFinder finder(environment_.files, pattern, config_.order);
   const std::vector<FoundFile> found = finder.FindAll();
   RETURN_IF_ERROR(finder.problem());
   if (!config_.follow) {
@@ -122,8 +157,10 @@ absl::StatusOr<SourcePosition> FileSource::FindStart(
   std::set<std::pair<uint64_t, uint64_t>> seen;
   for (const FoundFile& file : found) {
     const bool is_new = seen.emplace(file.stat.device, file.stat.inode).second;
-    if (file.stat.size == 0 || !is_new) continue;
-    ASSIGN_OR_RETURN(FilePosition end, EndOf(file));
+    const bool from_end = config_.start == FileStart::kEnd ||
+                          file.stat.mtime < config_.start_time;
+    if (file.stat.size == 0 || !is_new || !from_end) continue;
+    ASSIGN_OR_RETURN(FilePosition end, EndOf(file, parser));
     if (end.fingerprint.bytes == 0) continue;
     end.id = start.next_id++;
     start.files.push_back(std::move(end));
@@ -131,11 +168,12 @@ absl::StatusOr<SourcePosition> FileSource::FindStart(
   return start;
 }
 
-absl::StatusOr<FilePosition> FileSource::EndOf(const FoundFile& found) {
+absl::StatusOr<FilePosition> FileSource::EndOf(const FoundFile& found,
+                                               const Parser& parser) {
   RETURN_IF_ERROR(environment_.paths.Check(environment_.files, found.path));
   ASSIGN_OR_RETURN(
       const OpenFile opened,
-      OpenFile::Open(environment_, found.path, config_.compression));
+      OpenFile::Open(environment_.files, found.path, config_.compression));
   Content& content = opened.content();
   FilePosition end{.path = found.path};
   ASSIGN_OR_RETURN(end.fingerprint,
@@ -143,7 +181,12 @@ absl::StatusOr<FilePosition> FileSource::EndOf(const FoundFile& found) {
   ASSIGN_OR_RETURN(const uint64_t size,
                    content.SizeUpTo(std::numeric_limits<int64_t>::max()));
   end.length = opened.is_compressed() ? 0 : size;
-  ASSIGN_OR_RETURN(end.end, EndOfLines(content, size));
+  const std::unique_ptr<Splitter> splitter = parser.MakeSplitter();
+  if (parser.IsText() && EndsAtAnyLf(*splitter)) {
+    ASSIGN_OR_RETURN(end.end, EndOfLines(content, size));
+  } else {
+    ASSIGN_OR_RETURN(end.end, EndOfRecords(content, *splitter));
+  }
   end.start = end.end;
   return end;
 }

@@ -45,10 +45,11 @@ class FileSource final : public TransportInputEndpoint {
   absl::Status OpenSingle(std::optional<SourcePosition> resume,
                           FileReader::Options& options);
   // Where a source of many files starts.
-  absl::StatusOr<SourcePosition> FindStart(
-      std::optional<SourcePosition> resume);
-  // A file, behind all that it has now.
-  absl::StatusOr<FilePosition> EndOf(const FoundFile& found);
+  absl::StatusOr<SourcePosition> FindStart(std::optional<SourcePosition> resume,
+                                           const Parser& parser);
+  // A file, behind all whole records that it has now.
+  absl::StatusOr<FilePosition> EndOf(const FoundFile& found,
+                                     const Parser& parser);
 
   const FileSourceConfig config_;
   const Environment environment_;

@@ -50,6 +50,8 @@ struct KnownFile {
   // Since when nothing has its path, or something else has; InfiniteFuture():
   // it is where its path says. Steady time.
   absl::Time lost_since = absl::InfiniteFuture();
+  // What was not read of it, when it was lost, was counted.
+  bool is_loss_said = false;
   // It waits for its turn to be read.
   bool is_queued = false;
   // Null: it is not open.

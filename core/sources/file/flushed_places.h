@@ -1,10 +1,13 @@
 // Where the last step left off, in every file.
 #pragma once
 
+#include "core/contract/resume.h"
 #include "core/sources/file/source_position.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,12 +26,9 @@ struct Moved {
 // Bound:   about 300 bytes for each file that is known.
 class FlushedPlaces {
  public:
-  // Of all files that a source may know, as BytesOf says: every step's result
-  // holds them, and has at most 256 KiB.
-  static constexpr size_t kBytesMax = size_t{160} << 10;
-  // What a step took from so many files that their positions take this much
-  // ends it: of each there is a watermark, too.
-  static constexpr size_t kMovedBytesMax = size_t{32} << 10;
+  // While all files take no more, as BytesOf says, every step's result holds
+  // them, of its 256 KiB; then each step holds what it changed.
+  static constexpr size_t kWholeBytesMax = size_t{160} << 10;
 
   struct Options {
     // There is one file, for ever, and positions are written in version 1.
@@ -36,23 +36,46 @@ class FlushedPlaces {
   };
   FlushedPlaces(const SourcePosition& position, Options options);
 
+  // A step ends when it took from so many files that their positions take this
+  // much: of each there is a watermark, too.
+  size_t MovedBytesMax() const;
+
   // A step took these, in this order. Returns: the files it read from, each
   // with the range.
   std::vector<FilePosition> Flush(std::vector<Moved> taken, uint32_t next_id);
-  // A step was replayed or skipped.
+  // A step was replayed or skipped. Requires: a change is one behind this.
   void Follow(const SourcePosition& step);
-  // What the last step did, and how to go on behind it.
+
+  // What the last step did: with how to go on behind it, or a change.
   std::string ToJson() const;
+  // nullopt: ToJson() is whole. Costs as much as there are files if the whole
+  // place is asked for, and nothing else here does.
+  std::optional<Resume::Change> ChangeOf(bool whole_is_asked) const;
 
   // About what `file` takes in a step's result.
   static size_t BytesOf(const FilePosition& file);
 
  private:
+  void Put(FilePosition file);
+  void Erase(uint32_t id);
+  // The next step begins where the last one ended.
+  void EndRanges();
+  SourcePosition Whole() const;
+  SourcePosition LastChange() const;
+
   const Options options_;
   // By number, as the last step left them, with what it took from them.
   std::map<uint32_t, FilePosition> files_;
+  // BytesOf all of them.
+  size_t bytes_ = 0;
+  // Of these: the last step read from them.
+  std::set<uint32_t> read_;
   // Of these: forgotten in the last step, which had read from them.
   std::set<uint32_t> leaving_;
+  // That the last step knew no more.
+  std::set<uint32_t> gone_;
+  // The last step's JSON is a change.
+  bool is_change_ = false;
   uint32_t next_id_ = 0;
 };
 

@@ -41,9 +41,10 @@ FragmentReader::FragmentReader(Content& content, const Parser& parser,
   CHECK_GT(blocks.block_bytes(), size_t{0});
 }
 
-void FragmentReader::Seek(uint64_t offset, bool is_behind_record) {
+void FragmentReader::Seek(uint64_t offset, Before before) {
   position_ = offset;
-  is_seam_unchecked_ = offset > 0 && is_behind_record;
+  is_seam_unchecked_ = offset > 0 && before != Before::kNoRecord;
+  is_behind_part_ = before == Before::kPartOfRecord;
   is_torn_ = false;
   cut_.reset();
   rest_.reset();
@@ -133,7 +134,8 @@ absl::Status FragmentReader::PassSeam(std::optional<uint64_t> limit) {
   if (got < 2) return absl::OkStatus();
   const std::optional<size_t> passed = splitter_->PassSeam(
       bytes[0], absl::string_view(bytes.data() + 1, got - 1));
-  is_torn_ = !passed.has_value();
+  // Where one byte does not tell, what the record was does.
+  is_torn_ = passed.value_or(0) == 0 && (is_behind_part_ || !passed);
   position_ += passed.value_or(0);
   return absl::OkStatus();
 }

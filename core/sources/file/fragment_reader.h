@@ -54,8 +54,9 @@ class FragmentReader {
   // Goes to `offset`, a boundary or the end of a file as it was once. If the
   // last record before it lacked its line end then, and the file has it now,
   // that line end is passed over: it is no empty record.
-  // `is_behind_record`: false where there is no record before it.
-  void Seek(uint64_t offset, bool is_behind_record = true);
+  // What is known of what lies before a place.
+  enum class Before { kNoRecord, kRecord, kPartOfRecord };
+  void Seek(uint64_t offset, Before before = Before::kRecord);
 
   // The content is thought to end at `size`: no block need be larger than what
   // that leaves to read.
@@ -113,6 +114,7 @@ class FragmentReader {
   std::optional<uint64_t> expected_size_;
   uint64_t position_ = 0;
   bool is_seam_unchecked_ = false;
+  bool is_behind_part_ = false;
   bool is_torn_ = false;
   // A record that was cut, and up to where the rest of it was read over. The
   // splitter has seen all of that.

@@ -58,13 +58,12 @@ OpenFile::OpenFile(std::unique_ptr<File> file,
       compression_(compression.value_or(Compression::kNone)),
       content_(ContentOf(*file_, compression_)) {}
 
-absl::StatusOr<OpenFile> OpenFile::Open(const Environment& environment,
+absl::StatusOr<OpenFile> OpenFile::Open(FileSystem& files,
                                         absl::string_view path,
                                         FileCompression compression) {
-  ASSIGN_OR_RETURN(const FileStat named, environment.files.Stat(path));
+  ASSIGN_OR_RETURN(const FileStat named, files.Stat(path));
   RETURN_IF_ERROR(CheckType(named, path));
-  ASSIGN_OR_RETURN(std::unique_ptr<File> file,
-                   environment.files.OpenForRead(path));
+  ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForRead(path));
   ASSIGN_OR_RETURN(const FileStat opened, file->Stat());
   RETURN_IF_ERROR(CheckType(opened, path));
   ASSIGN_OR_RETURN(const std::optional<Compression> found,

@@ -3,7 +3,6 @@
 
 #include "core/base/filesystem.h"
 #include "core/compress/compression.h"
-#include "core/contract/component.h"
 #include "core/sources/file/config.h"
 #include "core/sources/file/content.h"
 
@@ -22,7 +21,7 @@ class OpenFile {
   // Opens a plain file, and nothing else: opening a device may do things.
   // Blocks: as the disk does. Errors: INVALID_CONFIG if it is something else;
   // those of the file.
-  static absl::StatusOr<OpenFile> Open(const Environment& environment,
+  static absl::StatusOr<OpenFile> Open(FileSystem& files,
                                        absl::string_view path,
                                        FileCompression compression);
 

@@ -19,18 +19,28 @@ struct Place {
   uint64_t end = 0;
   uint64_t records = 0;
   uint64_t lines = 0;
+  bool is_unfinished = false;
 };
 
-Place PlaceOf(const KnownFile& file) {
-  return {.end = file.position.end,
-          .records = file.position.records,
-          .lines = file.position.lines};
+Place PlaceOf(const FilePosition& position) {
+  return {.end = position.end,
+          .records = position.records,
+          .lines = position.lines,
+          .is_unfinished = position.is_unfinished};
 }
 
 void SetPlace(const Place& place, KnownFile& file) {
   file.position.end = place.end;
   file.position.records = place.records;
   file.position.lines = place.lines;
+  file.position.is_unfinished = place.is_unfinished;
+}
+
+FragmentReader::Before BeforeOf(const FilePosition& place) {
+  // Behind NUL bytes there is no record to be torn.
+  if (place.records == 0) return FragmentReader::Before::kNoRecord;
+  return place.is_unfinished ? FragmentReader::Before::kPartOfRecord
+                             : FragmentReader::Before::kRecord;
 }
 
 }  // namespace
@@ -49,8 +59,8 @@ absl::Status RecordReader::Open(KnownFile& file) {
   if (file.reading != nullptr) return absl::OkStatus();
   const std::string& path = file.position.path;
   RETURN_IF_ERROR(environment_.paths.Check(environment_.files, path));
-  ASSIGN_OR_RETURN(OpenFile opened,
-                   OpenFile::Open(environment_, path, options_.compression));
+  ASSIGN_OR_RETURN(OpenFile opened, OpenFile::Open(environment_.files, path,
+                                                   options_.compression));
   return Attach(file, std::move(opened));
 }
 
@@ -71,13 +81,10 @@ void RecordReader::Take(KnownFile& file, OpenFile opened) {
 }
 
 void RecordReader::GoTo(KnownFile& file, const FilePosition& place) {
-  file.position.end = place.end;
-  file.position.records = place.records;
-  file.position.lines = place.lines;
+  SetPlace(PlaceOf(place), file);
   parsing_.reset();
   if (file.reading == nullptr) return;
-  // Behind NUL bytes there is no record to be torn.
-  file.reading->fragments.Seek(place.end, place.records > 0);
+  file.reading->fragments.Seek(place.end, BeforeOf(place));
   file.reading->is_torn_reported = false;
 }
 
@@ -119,7 +126,7 @@ absl::StatusOr<RecordReader::Result> RecordReader::Read(
       ASSIGN_OR_RETURN(const bool is_known, LearnPrologue(content, *parser_));
       if (is_known) prologue_of_ = file.position.id;
     }
-    const Place before = PlaceOf(file);
+    const Place before = PlaceOf(file.position);
     Parse(file, piece, result);
     if (const absl::Status learned = LearnBeginning(file); !learned.ok()) {
       // What was read is not given out, so it is not behind the file's place.
@@ -192,6 +199,9 @@ void RecordReader::Parse(KnownFile& file, FragmentReader::Piece& piece,
   }
   result.batch = std::move(parsed.batch);
   result.has_moved = true;
+  const bool is_last_bad =
+      !parsed.errors.empty() && parsed.errors.back().record_number ==
+                                    file.position.records + parsed.records;
   for (ParseError& error : parsed.errors) error.input = file.position.path;
   if (consumer_.KeepsBadRecords()) {
     result.batch.AddBadRecords(ToBadRecords(file.position.id, parsed.errors));
@@ -200,6 +210,8 @@ void RecordReader::Parse(KnownFile& file, FragmentReader::Piece& piece,
   file.position.end = file.reading->fragments.position();
   file.position.records += parsed.records;
   file.position.lines += parsed.lines;
+  file.position.is_unfinished =
+      is_last_bad && fragment.is_last && parsed.bytes == fragment.size;
 }
 
 void RecordReader::AddDefect(const KnownFile& file, const Defect& defect,
@@ -257,8 +269,8 @@ void RecordReader::ReportTorn(KnownFile& file) {
       MakeError(
           Reason::POSITION_MISMATCH,
           absl::StrCat("the last record of ", file.position.path,
-                       " was read when it had no line end; it has grown "
-                       "since, and what came behind byte ",
+                       " was read when it was not whole; it has grown since, "
+                       "and what came behind byte ",
                        file.position.end, " is read as a record of its own"),
           {{"path", file.position.path}}),
       kTornTag);

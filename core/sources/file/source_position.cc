@@ -4,6 +4,7 @@
 #include "core/contract/parse_resume_info.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 
 #include <limits>
 #include <utility>
@@ -12,6 +13,7 @@ namespace penstock::core {
 namespace {
 
 constexpr uint64_t kVersion = 2;
+constexpr uint64_t kChangeVersion = 3;
 
 absl::StatusOr<uint32_t> ReadId(const ResumeValue& value) {
   ASSIGN_OR_RETURN(const uint64_t id, value.Uint64());
@@ -44,16 +46,32 @@ absl::Status ParseFiles(const ResumeValue& value, SourcePosition& position) {
   return absl::OkStatus();
 }
 
+absl::Status ParseGone(const ResumeValue& value, SourcePosition& position) {
+  ASSIGN_OR_RETURN(const auto gone, value.Elements());
+  for (const ResumeValue& from : gone) {
+    ASSIGN_OR_RETURN(const uint32_t id, ReadId(from));
+    if (!position.gone.empty() && id <= position.gone.back()) {
+      return from.Invalid("is not above the one before");
+    }
+    position.gone.push_back(id);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string SourcePosition::ToJson() const {
-  std::string json = absl::StrCat("{\"version\":", kVersion,
-                                  ",\"next\":", next_id, ",\"files\":[");
+  std::string json = absl::StrCat(
+      "{\"version\":", is_change ? kChangeVersion : kVersion,
+      ",\"next\":", next_id, is_change ? ",\"read\":[" : ",\"files\":[");
   for (const FilePosition& file : files) {
     if (&file != &files.front()) json += ',';
     absl::StrAppend(&json, "{\"id\":", file.id, ",");
     file.AppendMembers(json);
     json += '}';
+  }
+  if (is_change) {
+    absl::StrAppend(&json, "],\"gone\":[", absl::StrJoin(gone, ","));
   }
   json += "]}";
   return json;
@@ -64,13 +82,19 @@ absl::StatusOr<SourcePosition> SourcePosition::Parse(absl::string_view json) {
   const ResumeValue root = info.root();
   if (!root["version"].HasValue()) return ParseOne(root);
   ASSIGN_OR_RETURN(const uint64_t version, root["version"].Uint64());
-  if (version != kVersion) {
+  if (version != kVersion && version != kChangeVersion) {
     return root["version"].Invalid("is of a newer program");
   }
-  RETURN_IF_ERROR(CheckMembers(root, {"version", "next", "files"}));
-  SourcePosition position;
+  SourcePosition position{.is_change = version == kChangeVersion};
   ASSIGN_OR_RETURN(position.next_id, ReadId(root["next"]));
-  RETURN_IF_ERROR(ParseFiles(root["files"], position));
+  if (!position.is_change) {
+    RETURN_IF_ERROR(CheckMembers(root, {"version", "next", "files"}));
+    RETURN_IF_ERROR(ParseFiles(root["files"], position));
+    return position;
+  }
+  RETURN_IF_ERROR(CheckMembers(root, {"version", "next", "read", "gone"}));
+  RETURN_IF_ERROR(ParseFiles(root["read"], position));
+  RETURN_IF_ERROR(ParseGone(root["gone"], position));
   return position;
 }
 

@@ -21,12 +21,21 @@ namespace penstock::core {
 // A step's JSON holds all files that are known behind the step: those that it
 // read from with the range, the others with an empty one. So it suffices to
 // replay the step and to go on behind it.
+//
+// Where that would be too long for each step, a step has version 3, a change:
+//   {"version":3,"next":8,"read":[{"id":7,"path":"/a.log",...}],"gone":[2,5]}
+// only the files that it read from, and the numbers of those that are known no
+// more. It is good behind the step before it, and nowhere to begin.
 // See deploy/adr/2026-11-30-positions-of-many-files.md.
 struct SourcePosition {
   // Ascending by id.
   std::vector<FilePosition> files;
   // Above all numbers that were ever given to a file.
   uint32_t next_id = 0;
+  // All other files that are known stay as they are, but for those `gone`.
+  bool is_change = false;
+  // Ascending. None of `files`.
+  std::vector<uint32_t> gone;
 
   std::string ToJson() const;
   // Errors: MALFORMED_FRAME, as FilePosition::Parse.

@@ -70,6 +70,10 @@ class VerifyCommandTest : public testing::Test {
                 .level = level,
                 .format = format});
   }
+  CliExit VerifyInputs(const std::vector<std::string>& inputs) {
+    return Run({.inputs = inputs, .output = Path("out")});
+  }
+  std::string Path(const std::string& name) { return directory_.Path(name); }
   CliExit VerifyFile(const std::string& connector_fields,
                      const std::string& format = "raw: {}") {
     const std::string path = directory_.Path("pipeline.yaml");
@@ -98,6 +102,26 @@ TEST_F(VerifyCommandTest, ExactlyOnceTakesNoDoubledRecord) {
   Have("1\n2\n", "1\n2\n1\n");
   EXPECT_EQ(Verify("exactly_once"), CliExit::kVerifyFailed);
   EXPECT_THAT(printed_, HasSubstr("FAILED"));
+}
+
+TEST_F(VerifyCommandTest, AnInputMayBeAPattern) {
+  Have("3\n", "1\n2\n3\n");
+  std::filesystem::create_directory(Path("logs"));
+  Write(Path("logs/a.log"), "1\n");
+  Write(Path("logs/b.log.gz"), core::Gzip("2\n"));
+  EXPECT_EQ(VerifyInputs({Path("in"), Path("logs/*.log*")}), CliExit::kOk);
+  Write(Path("logs/c.log"), "4\n");
+  EXPECT_EQ(VerifyInputs({Path("in"), Path("logs/*.log*")}),
+            CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, HasSubstr("lost: " + Path("logs/c.log") + " byte 0"));
+  EXPECT_NE(VerifyInputs({Path("nothing/*")}), CliExit::kOk);
+}
+
+TEST_F(VerifyCommandTest, WhatIsLostOfACompressedInputIsFoundInItsContent) {
+  Have("", "1\n");
+  Write(Path("in"), core::Gzip("1\n22\n"));
+  EXPECT_EQ(Verify("exactly_once"), CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, HasSubstr("lost: " + Path("in") + " byte 2"));
 }
 
 TEST_F(VerifyCommandTest, ReadsFilesThatWereCompressedAndRenamed) {

@@ -49,6 +49,20 @@ TEST(ConnectorJournalTest, TheCutIsTheNewestCompleteStepThatIsNoBarrier) {
   EXPECT_TRUE(journal.IsCutAtEnd());
 }
 
+// Only the checkpoint needs it; the journal would hold it as often.
+TEST(ConnectorJournalTest, AFullPositionIsACutAndInNoRow) {
+  ConnectorJournal journal(0, "p", {Row(0), Row(3, false)});
+  const uint64_t bytes = journal.bytes();
+  core::StepResult whole = Row(4, false);
+  whole.full_position = std::string(100'000, '9');
+  journal.Append(Shared(whole));
+  EXPECT_TRUE(journal.IsCutAtEnd());
+  EXPECT_EQ(journal.cut()->steps, 5u);
+  EXPECT_EQ(journal.cut()->position, whole.full_position);
+  EXPECT_EQ(journal.At(4)->full_position, std::nullopt);
+  EXPECT_EQ(journal.bytes(), bytes / 2 * 3);
+}
+
 TEST(ConnectorJournalTest, FindsTheNextStepOverGaps) {
   const ConnectorJournal journal(0, "p", {Row(0), Row(3), Row(8)});
   EXPECT_EQ(journal.At(0)->step, 0u);

@@ -212,6 +212,39 @@ TEST_F(QueueTest, CheckpointRequestedMakesAnEmptyOne) {
   EXPECT_EQ(answer->result->resume.seek(), "{\"ranges\":[[0,0]]}");
 }
 
+TEST_F(QueueTest, AChangeIsNoPlaceForACheckpointUnlessTheWholeIsAskedFor) {
+  harness_.source.GiveChanges();
+  harness_.source.AppendNumbered("k", 5);
+  const auto change = harness_.MustQueue(1);
+  EXPECT_FALSE(change->position_complete);
+  EXPECT_EQ(change->full_position, std::nullopt);
+  EXPECT_EQ(change->resume.seek(), "{\"ranges\":[[0,5]]}");
+  QueueRequest queue = harness_.RequestOf(2, absl::ZeroDuration());
+  queue.checkpoint_requested = true;
+  const auto whole = harness_.MustQueue(queue);
+  EXPECT_FALSE(whole->position_complete);
+  EXPECT_EQ(whole->full_position, "{\"ranges\":[[5,5]]}");
+}
+
+TEST_F(QueueTest, AtTheEndAnotherStepSaysTheWholePlaceIfItIsAskedFor) {
+  harness_.source.GiveChanges();
+  harness_.source.AppendNumbered("k", 5);
+  harness_.source.End();
+  ASSERT_TRUE(harness_.MustQueue(1)->end_of_input);
+  QueueRequest queue = harness_.RequestOf(2, absl::Seconds(10));
+  EXPECT_TRUE(harness_.Queue(queue)->no_step.has_value());
+  queue.checkpoint_requested = true;
+  const auto whole = harness_.MustQueue(queue);
+  ASSERT_NE(whole, nullptr);
+  EXPECT_TRUE(whole->amount.IsEmpty());
+  EXPECT_TRUE(whole->end_of_input);
+  EXPECT_EQ(whole->full_position, "{\"ranges\":[[5,5]]}");
+  // Once is enough.
+  queue = harness_.RequestOf(3, absl::Seconds(10));
+  queue.checkpoint_requested = true;
+  EXPECT_TRUE(harness_.Queue(queue)->no_step.has_value());
+}
+
 TEST_F(QueueTest, EmptyStepIsCompletedToo) {
   QueueRequest queue = harness_.RequestOf(1, absl::ZeroDuration());
   queue.checkpoint_requested = true;

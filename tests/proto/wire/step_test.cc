@@ -154,7 +154,47 @@ TEST(StepTest, LongReplayDataIsNamedAndFilledInAgain) {
   ASSERT_OK_AND_ASSIGN(DecodedStep step, FromProto(message));
   const std::string data(300'000, '\xc3');
   EXPECT_EQ(step.replay_data, PartOf(data));
-  EXPECT_EQ(WithReplayData(std::move(step), data), result);
+  FillReplayData(data, step);
+  EXPECT_EQ(step.replay_data, std::nullopt);
+  EXPECT_EQ(step.result, result);
+}
+
+core::StepResult ResultWithFullPosition(size_t bytes) {
+  core::StepResult result = FullResult();
+  result.position_complete = false;
+  result.full_position = std::string(bytes, '9');
+  return result;
+}
+
+TEST(StepTest, AFullPositionThatFitsIsInline) {
+  const core::StepResult result = ResultWithFullPosition(200'000);
+  const v1::StepResult message = Sent(ToProto(result));
+  EXPECT_EQ(message.full_position().json(), *result.full_position);
+  EXPECT_EQ(message.full_position().format(), "json");
+  EXPECT_EQ(message.full_position().version(), 1u);
+  ASSERT_OK_AND_ASSIGN(DecodedStep step, FromProto(message));
+  EXPECT_EQ(step.full_position, std::nullopt);
+  EXPECT_EQ(step.result, result);
+}
+
+TEST(StepTest, ALongFullPositionIsNamedAndFilledInAgain) {
+  const core::StepResult result = ResultWithFullPosition(300'000);
+  const v1::StepResult message = Sent(ToProto(result));
+  EXPECT_LT(message.ByteSizeLong(), 1000u);
+  ASSERT_OK_AND_ASSIGN(DecodedStep step, FromProto(message));
+  EXPECT_EQ(step.full_position, PartOf(*result.full_position));
+  FillFullPosition(*result.full_position, step);
+  EXPECT_EQ(step.full_position, std::nullopt);
+  EXPECT_EQ(step.result, result);
+}
+
+TEST(StepTest, AFullPositionAndReplayDataMayBothBeLong) {
+  core::StepResult result = ResultWithReplayData(300'000);
+  result.full_position = std::string(300'000, '9');
+  const v1::StepResult message = Sent(ToProto(result));
+  EXPECT_LT(message.ByteSizeLong(), 1000u);
+  EXPECT_TRUE(message.full_position().has_part());
+  EXPECT_TRUE(message.resume().replay().data().has_part());
 }
 
 TEST(StepTest, ReplayDataThatFitsIsInline) {
@@ -224,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(
               [](auto& m) { m.mutable_resume()->mutable_seek(); },
               "result.resume.seek.seek"},
         Wrong{"FullPosition", [](auto& m) { m.mutable_full_position(); },
-              "result.full_position"},
+              "result.full_position.format"},
         Wrong{"NoIngestTime",
               [](auto& m) { m.mutable_watermarks(1)->clear_ingest_time(); },
               "result.watermarks[1].ingest_time"},
@@ -243,12 +283,6 @@ TEST(StepTest, WrongStepIsAnInvalidRequest) {
   v1::StepResult message = ToProto(FullResult());
   message.clear_stopped_because();
   EXPECT_THAT(FromProto(message), HasReason(Reason::INVALID_REQUEST));
-}
-
-TEST(StepTest, FullPositionIsUnsupported) {
-  v1::StepResult message = ToProto(FullResult());
-  *message.mutable_full_position() = PositionToProto("{}");
-  EXPECT_THAT(FromProto(message), HasReason(Reason::UNSUPPORTED));
 }
 
 TEST(StepTest, BlockersComeBack) {

@@ -58,6 +58,8 @@ class FileCsvTest : public testing::Test {
     FileSourceConfig config;
     config.path = kPath;
     config.block_bytes = 8;
+    config.follow = follows_from_end_;
+    if (follows_from_end_) config.start = FileStart::kEnd;
     FileSource source(config, {.files = files_,
                                .io = executor_,
                                .clock = executor_.clock(),
@@ -80,6 +82,7 @@ class FileCsvTest : public testing::Test {
     return reading.consumer->transcript().steps.back();
   }
 
+  bool follows_from_end_ = false;
   FakeFileSystem files_;
   ManualExecutor executor_;
   const PathPolicy paths_{std::vector<std::string>()};
@@ -100,6 +103,19 @@ TEST_F(FileCsvTest, WhoGoesOnInTheMiddleKnowsTheHeader) {
   EXPECT_THAT(keys, ElementsAre("x", "y", "z"));
   ASSERT_OK_AND_ASSIGN(Reading last, Open(seek));
   EXPECT_THAT(Queue(last).records, IsEmpty());
+}
+
+TEST_F(FileCsvTest, TheEndIsNotInsideOfQuotes) {
+  follows_from_end_ = true;
+  files_.Put(kPath, absl::StrCat(kText, "4,w,\"be\ngun\n"));
+  ASSERT_OK_AND_ASSIGN(Reading reading, Open());
+  EXPECT_THAT(Queue(reading).records, IsEmpty());
+  const auto file = files_.OpenForAppend(kPath, {.create = true});
+  ASSERT_OK(file);
+  ASSERT_OK((*file)->Append("and ended\"\n"));
+  executor_.Advance(absl::Seconds(1));
+  EXPECT_THAT(KeysOf(Queue(reading)), ElementsAre("w"));
+  EXPECT_THAT(reading.consumer->transcript().parse_errors, IsEmpty());
 }
 
 TEST_F(FileCsvTest, AReplayIsWhatWasReadFirst) {

@@ -27,11 +27,7 @@ class FileFinderTest : public testing::Test {
  protected:
   std::vector<std::string> Find(absl::string_view pattern,
                                 FileOrder order = FileOrder::kName) {
-    FileFinder finder({.files = files_,
-                       .io = executor_,
-                       .clock = executor_.clock(),
-                       .paths = paths_},
-                      PathPattern(pattern), order);
+    FileFinder finder(files_, PathPattern(pattern), order);
     std::vector<std::string> paths;
     for (FoundFile& found : finder.FindAll()) {
       paths.push_back(std::move(found.path));
@@ -114,11 +110,7 @@ TEST_F(FileFinderTest, WhatCannotBeLookedAtIsAProblemOnlyThere) {
 
 TEST_F(FileFinderTest, ManyNamesTakeManySteps) {
   for (int i = 0; i < 3000; ++i) files_.Put(absl::StrCat("/l/", i), "");
-  FileFinder finder({.files = files_,
-                     .io = executor_,
-                     .clock = executor_.clock(),
-                     .paths = paths_},
-                    PathPattern("/l/*"), FileOrder::kName);
+  FileFinder finder(files_, PathPattern("/l/*"), FileOrder::kName);
   finder.Begin();
   int steps = 1;
   while (!finder.Step()) ++steps;
@@ -132,11 +124,8 @@ TEST_F(FileFinderTest, ACircleOfLinksEnds) {
                                             directory.Path("circle"));
   ASSERT_OK(
       WriteFileDurably(PosixFileSystem(), directory.Path("a.log"), "a\n"));
-  FileFinder finder({.files = PosixFileSystem(),
-                     .io = executor_,
-                     .clock = executor_.clock(),
-                     .paths = paths_},
-                    PathPattern(directory.Path("**/a.log")), FileOrder::kName);
+  FileFinder finder(PosixFileSystem(), PathPattern(directory.Path("**/a.log")),
+                    FileOrder::kName);
   EXPECT_THAT(finder.FindAll(), SizeIs(testing::Ge(1u)));
 }
 

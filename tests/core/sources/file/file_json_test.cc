@@ -133,5 +133,21 @@ TEST_F(FileJsonTest, ANumberThatGrewAfterTheEndWasTorn) {
   EXPECT_FALSE(more.consumer->transcript().errors[0].fatal);
 }
 
+TEST_F(FileJsonTest, AValueThatWasNotWholeAtTheEndIsTornWhenItGrows) {
+  files_.Put(kPath, "{\"a\":1}{\"b\":");
+  Reading run = Open(100);
+  const std::string seek = ReadRest(run).seek();
+  EXPECT_THAT(run.consumer->transcript().parse_errors, SizeIs(1));
+  // Nothing came: nothing is torn.
+  Reading same = Open(100, seek);
+  ReadRest(same);
+  EXPECT_THAT(same.consumer->transcript().errors, IsEmpty());
+  files_.Put(kPath, "{\"a\":1}{\"b\":2}3");
+  Reading more = Open(100, seek);
+  ReadRest(more);
+  ASSERT_THAT(more.consumer->transcript().errors, SizeIs(1));
+  EXPECT_FALSE(more.consumer->transcript().errors[0].fatal);
+}
+
 }  // namespace
 }  // namespace penstock::core

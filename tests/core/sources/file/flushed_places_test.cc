@@ -79,6 +79,76 @@ TEST(FlushedPlacesTest, GoesOnBehindAStepThatWasReplayed) {
   EXPECT_THAT(RangesOf(again.Flush({{At(1, 12)}}, 2)), ElementsAre("1:10-12"));
 }
 
+// Of so many files, from number 100 on, that no step has room for them.
+SourcePosition LargePosition() {
+  SourcePosition large{.next_id = 200};
+  for (uint32_t id = 100; id < 200; ++id) {
+    large.files.push_back({.id = id, .path = std::string(2000, 'p')});
+  }
+  return large;
+}
+
+TEST(FlushedPlacesTest, OfVeryManyFilesAStepHoldsThoseItReadFrom) {
+  FlushedPlaces places(LargePosition(), {});
+  places.Flush({{At(0, 5)}, {At(1, 10)}}, 200);
+  EXPECT_TRUE(SourcePosition::Parse(places.ToJson())->is_change);
+  EXPECT_THAT(RangesIn(places), ElementsAre("0:0-5", "1:0-10"));
+  places.Flush({{At(1, 12)}}, 200);
+  EXPECT_THAT(RangesIn(places), ElementsAre("1:10-12"));
+  places.Flush({}, 200);
+  EXPECT_THAT(RangesIn(places), IsEmpty());
+}
+
+TEST(FlushedPlacesTest, TheWholeIsGivenWhereItIsAskedFor) {
+  FlushedPlaces places(LargePosition(), {});
+  places.Flush({{At(1, 12)}}, 200);
+  ASSERT_TRUE(places.ChangeOf(false).has_value());
+  EXPECT_EQ(places.ChangeOf(false)->whole, std::nullopt);
+  ASSERT_OK_AND_ASSIGN(const SourcePosition whole,
+                       SourcePosition::Parse(*places.ChangeOf(true)->whole));
+  EXPECT_FALSE(whole.is_change);
+  EXPECT_EQ(whole.files.size(), 101u);
+}
+
+TEST(FlushedPlacesTest, WhatIsWholeIsNoChange) {
+  FlushedPlaces places({}, {});
+  places.Flush({{At(1, 12)}}, 2);
+  EXPECT_EQ(places.ChangeOf(true), std::nullopt);
+}
+
+TEST(FlushedPlacesTest, ChangesInOrderGiveTheWholeAgain) {
+  FlushedPlaces places(LargePosition(), {});
+  FlushedPlaces again(LargePosition(), {});
+  const std::vector<std::vector<Moved>> steps = {
+      {{At(0, 5)}, {At(1, 10)}},
+      {{.file = LargePosition().files[7], .is_forgotten = true}, {At(0, 6)}},
+      {{At(1, 20)}, {.file = At(1, 20), .is_forgotten = true}},
+      {{At(2, 4)}}};
+  for (const std::vector<Moved>& step : steps) {
+    places.Flush(step, 200);
+    again.Follow(*SourcePosition::Parse(places.ToJson()));
+    EXPECT_EQ(again.ToJson(), places.ToJson());
+    EXPECT_EQ(again.ChangeOf(true), places.ChangeOf(true));
+  }
+  ASSERT_OK_AND_ASSIGN(const SourcePosition whole,
+                       SourcePosition::Parse(*again.ChangeOf(true)->whole));
+  EXPECT_EQ(whole.files.size(), 101u);
+}
+
+TEST(FlushedPlacesTest, WithFewFilesLeftItIsWholeAgain) {
+  FlushedPlaces places(LargePosition(), {});
+  std::vector<Moved> forgotten;
+  for (const FilePosition& file : LargePosition().files) {
+    forgotten.push_back({.file = file, .is_forgotten = true});
+  }
+  places.Flush(std::move(forgotten), 200);
+  // What it held is not known before it.
+  EXPECT_TRUE(SourcePosition::Parse(places.ToJson())->is_change);
+  places.Flush({{At(1, 20)}}, 200);
+  EXPECT_FALSE(SourcePosition::Parse(places.ToJson())->is_change);
+  EXPECT_THAT(RangesIn(places), ElementsAre("1:0-20"));
+}
+
 TEST(FlushedPlacesTest, OfOneFileItIsVersion1) {
   FlushedPlaces places({.files = {At(0, 3)}, .next_id = 1},
                        {.is_single = true});

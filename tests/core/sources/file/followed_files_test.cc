@@ -103,6 +103,29 @@ TEST_F(FollowedFilesTest, WhatIsLostWhenItIsCutOffIsSaid) {
               HasSubstr("1 bytes behind byte 2"));
 }
 
+TEST_F(FollowedFilesTest, WhatIsLostOfAFileThatWasNotOpenIsSaid) {
+  files_.Put(kLog, "one\n");
+  Open();
+  EXPECT_THAT(Read(), ElementsAre("one"));
+  // It grows, cannot be read, nor opened again; then it goes.
+  Append(kLog, "two\n");
+  const absl::Status no = MakeError(Reason::PERMISSION_DENIED, "no");
+  files_.FailNext(FileOperation::kReadAt, kLog, no, 1);
+  files_.FailNext(FileOperation::kOpenForRead, kLog, no, 1000);
+  Run();
+  ASSERT_OK(files_.Remove(kLog));
+  Run(absl::Seconds(10));
+  size_t losses = 0;
+  for (const auto& error : consumer_->transcript().errors) {
+    if (error.tag != "file_lost") continue;
+    ++losses;
+    EXPECT_THAT(std::string(error.status.message()),
+                HasSubstr("4 bytes behind byte 4"));
+  }
+  EXPECT_EQ(losses, 1u);
+  EXPECT_FALSE(HasFailed());
+}
+
 // However often it has come to rest: it stays open, and is read to its end.
 TEST_F(FollowedFilesTest, AFileThatRestedOftenIsStillReadWhenItIsGone) {
   files_.Put(kLog, "0\n");
@@ -360,6 +383,21 @@ TEST_F(FollowedFilesTest, MayBeginAtTheEnd) {
   // Also if it dies before it has read anything.
   Open(base);
   EXPECT_THAT(Read(), ElementsAre("half line"));
+}
+
+TEST_F(FollowedFilesTest, MayBeginByTime) {
+  files_.Put("/l/old.log", "1\n");
+  const auto old = files_.Stat("/l/old.log");
+  ASSERT_OK(old);
+  files_.Put("/l/new.log", "2\n");
+  const auto recent = files_.Stat("/l/new.log");
+  ASSERT_OK(recent);
+  ASSERT_LT(old->mtime, recent->mtime);
+  config_.start_time = recent->mtime;
+  Open();
+  EXPECT_THAT(Read(), ElementsAre("2"));
+  Append("/l/old.log", "3\n");
+  EXPECT_THAT(Read(), ElementsAre("3"));
 }
 
 TEST_F(FollowedFilesTest, PausedItLooksAtNothing) {

@@ -246,8 +246,83 @@ TEST_F(ManyFilesTest, AFileThatWasReadInPartMayNot) {
               HasReason(Reason::POSITION_EXPIRED));
 }
 
+// Behind so many others that a step says only what it changed.
+class LargePositionTest : public ReplayedFilesTest {
+ protected:
+  LargePositionTest() {
+    const std::string directory = absl::StrCat("/l/", std::string(900, 'd'));
+    for (int i = 0; i < 200; ++i) {
+      files_.Put(absl::StrCat(directory, "/", i, ".log"), "short\n");
+    }
+    config_.path = "/l/**/*.log*";
+    limits_.batch_records_max = 4;
+  }
+  static bool IsChange(const std::string& seek) {
+    return SourcePosition::Parse(seek)->is_change;
+  }
+};
+
+TEST_F(LargePositionTest, EveryStepIsReplayedAsItWas) {
+  ReadInSteps();
+  const std::vector<RecordedStep> steps = steps_;
+  ASSERT_TRUE(IsChange(steps.back().seek()));
+  Open(base_);
+  for (const RecordedStep& step : steps) {
+    EXPECT_EQ(Replay(step).replay_hash, step.hash.value);
+    ASSERT_FALSE(HasFailed());
+  }
+  EXPECT_THAT(Read(), IsEmpty());
+}
+
+TEST_F(LargePositionTest, StepsCanBeSkipped) {
+  ReadInSteps();
+  const std::vector<RecordedStep> steps = steps_;
+  Open(base_);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (i % 2 == 0) {
+      Send(SkipCommand{.metadata = steps[i].seek()});
+      executor_.RunUntilIdle();
+    } else {
+      EXPECT_EQ(Replay(steps[i]).replay_hash, steps[i].hash.value);
+    }
+    ASSERT_FALSE(HasFailed());
+  }
+  EXPECT_THAT(Read(), IsEmpty());
+}
+
+TEST_F(LargePositionTest, AChangeIsNoPlaceToBeginAt) {
+  ReadInSteps();
+  EXPECT_THAT(TryOpen(steps_.back().seek()),
+              HasReason(Reason::MALFORMED_FRAME));
+}
+
+TEST_F(LargePositionTest, FromAWholePlaceTheRestIsReadOnce) {
+  ReadInSteps();
+  Open(base_);
+  Run();
+  std::multiset<std::string> lines;
+  for (int i = 0; i < 60; ++i) {
+    for (const std::string& line : ValuesOf(Queue())) lines.insert(line);
+  }
+  for (const std::string& line : ValuesOf(Queue(true))) lines.insert(line);
+  const auto change = std::get<Resume::Replay>(steps_.back().resume->kind());
+  ASSERT_TRUE(IsChange(change.seek));
+  const std::optional<Resume::Change> whole =
+      Resume(*steps_.back().resume).TakeChange();
+  ASSERT_TRUE(whole.has_value() && whole->whole.has_value());
+  limits_.batch_records_max = UINT64_MAX;
+  Open(*whole->whole);
+  while (true) {
+    const std::vector<std::string> rest = Read();
+    if (rest.empty()) break;
+    lines.insert(rest.begin(), rest.end());
+  }
+  EXPECT_EQ(lines.size(), 300u);
+  EXPECT_EQ(lines.count("short"), 200u);
+}
+
 TEST_F(ManyFilesTest, NoStepsResultIsTooLong) {
-  constexpr int kFiles = 600;
+  constexpr int kFiles = 2000;
   for (int i = 0; i < kFiles; ++i) {
     files_.Put(absl::StrCat("/l/", i, ".log"), absl::StrCat("line ", i, "\n"));
   }
@@ -267,6 +342,7 @@ TEST_F(ManyFilesTest, NoStepsResultIsTooLong) {
 }
 
 TEST_F(ManyFilesTest, TooManyFilesAreRefused) {
+  config_.positions_bytes_max = 200'000;
   for (int i = 0; i < 1000; ++i) {
     files_.Put(absl::StrCat("/l/", i, ".log"), absl::StrCat("line ", i, "\n"));
   }

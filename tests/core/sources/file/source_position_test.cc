@@ -46,6 +46,28 @@ TEST(SourcePositionTest, IsReadExactly) {
   EXPECT_THAT(SourcePosition::Parse(kJson), IsOkAndHolds(SomePosition()));
 }
 
+// Golden, too.
+TEST(SourcePositionTest, AChangeHasItsForm) {
+  SourcePosition change = SomePosition();
+  change.files.erase(change.files.begin());
+  change.is_change = true;
+  change.gone = {2, 5};
+  constexpr char kChange[] =
+      R"({"version":3,"next":8,"read":[{"id":7,"path":"/b",)"
+      R"("fingerprint":{"nuls":64,"bytes":1,"xxh3":"0000000000000001"},)"
+      R"("length":0,"start":0,"end":0,"records":0,"lines":0}],"gone":[2,5]})";
+  EXPECT_EQ(change.ToJson(), kChange);
+  EXPECT_THAT(SourcePosition::Parse(kChange), IsOkAndHolds(change));
+  const SourcePosition nothing{.next_id = 8, .is_change = true};
+  EXPECT_THAT(SourcePosition::Parse(nothing.ToJson()), IsOkAndHolds(nothing));
+}
+
+TEST(SourcePositionTest, GoneNumbersRise) {
+  EXPECT_FALSE(
+      SourcePosition::Parse(R"({"version":3,"next":8,"read":[],"gone":[5,5]})")
+          .ok());
+}
+
 TEST(SourcePositionTest, MayHoldNoFile) {
   EXPECT_THAT(SourcePosition::Parse(SourcePosition{}.ToJson()),
               IsOkAndHolds(SourcePosition{}));
@@ -82,7 +104,7 @@ TEST_P(BadSourcePositionTest, IsRefusedByName) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadSourcePositionTest,
     testing::Values(
-        BadCase{"Newer", "\"version\":2", "\"version\":3",
+        BadCase{"Newer", "\"version\":2", "\"version\":4",
                 "is of a newer program"},
         BadCase{"Unknown", "\"next\":8", "\"next\":8,\"more\":1", "more"},
         BadCase{"IdNotBelowNext", "\"next\":8", "\"next\":7",
