@@ -9,6 +9,7 @@
 #   penstock::xxhash           XXH3
 #   simdjson::simdjson
 #   ZLIB::ZLIB
+#   OpenSSL::Crypto
 #   penstock::isal
 #   penstock::zstd
 #   penstock::libpq            the client library of PostgreSQL
@@ -18,7 +19,6 @@
 #
 #   protobuf::libprotobuf
 #   gRPC::grpc++ gRPC::grpc++_reflection
-#   prometheus-cpp::core       metrics and their text form
 #   penstock::civetweb         the HTTP server of the admin port
 #   SQLite::SQLite3
 #   yaml-cpp                   (penstock::yaml is the same)
@@ -34,6 +34,7 @@ find_package(PkgConfig REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(simdjson CONFIG REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED)
 
 # xxHash has no CMake package; Debian's zstd package file names a static
 # library that its own -dev package may not hold.
@@ -60,7 +61,6 @@ target_include_directories(penstock_msgpack SYSTEM
 if(NOT PENSTOCK_CORE_ONLY)
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
-  find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(SQLite3 REQUIRED)
   find_package(yaml-cpp CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)

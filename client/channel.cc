@@ -1,5 +1,6 @@
 #include "client/channel.h"
 
+#include "client/credentials.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/transport.h"
@@ -86,6 +87,9 @@ grpc::ChannelArguments Arguments(const ChannelOptions& options) {
   // Each channel has a connection of its own, so that back-off and keepalive
   // are its own, too.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (!options.tls.server_name.empty()) {
+    arguments.SetSslTargetNameOverride(options.tls.server_name);
+  }
   return arguments;
 }
 
@@ -118,17 +122,21 @@ bool IsLocalTarget(absl::string_view target) {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(
     absl::string_view target, const ChannelOptions& options) {
   RETURN_IF_ERROR(CheckTarget(target));
-  if (!options.insecure && !IsLocalTarget(target)) {
+  // Also where it is not used: a wrong file is told at once.
+  ASSIGN_OR_RETURN(auto credentials, MakeCredentials(options.tls));
+  const bool is_unix = absl::StartsWith(target, kUnixPrefix);
+  if (is_unix) credentials = grpc::InsecureChannelCredentials();
+  if (!options.insecure && !options.tls.enabled() && !IsLocalTarget(target)) {
     return core::MakeError(
         core::Reason::INVALID_CONFIG,
-        absl::StrCat("plaintext to '", target,
-                     "' is not allowed: it leaves this host; allow it "
-                     "explicitly (--insecure) or use a local address"),
+        absl::StrCat(
+            "plaintext to '", target,
+            "' is not allowed: it leaves this host; use TLS (--tls-ca), "
+            "allow it explicitly (--insecure) or use a local address"),
         {{"field", "address"}});
   }
   KeepGrpc();
-  return grpc::CreateCustomChannel(std::string(target),
-                                   grpc::InsecureChannelCredentials(),
+  return grpc::CreateCustomChannel(std::string(target), credentials,
                                    Arguments(options));
 }
 

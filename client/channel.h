@@ -2,6 +2,8 @@
 // See client/README.md and `protocol.md` rules 16, 17.
 #pragma once
 
+#include "client/tls_files.h"
+
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
@@ -22,15 +24,18 @@ struct ChannelOptions {
   // to nothing.
   absl::Duration reconnect_initial = absl::Milliseconds(100);
   absl::Duration reconnect_max = absl::Milliseconds(400);
-  // Plaintext to anything but this host. There is no TLS yet: without this such
-  // a target is refused.
+  // Plaintext to anything but this host: without this, or TLS, such a target is
+  // refused.
   bool insecure = false;
+  // TLS to every target but Unix sockets, which are plaintext.
+  TlsFiles tls;
 };
 
 // Makes a channel that connects at the first call, and again whenever it is
-// needed. Blocks: never.
+// needed. Blocks: never; with TLS as the disk does.
 // Shape:  `target` is `unix:/path`, `host:port` or `dns:///host:port`.
-// Errors: INVALID_CONFIG: another form, or plaintext that is not allowed.
+// Errors: INVALID_CONFIG: another form, plaintext that is not allowed, or files
+//         for TLS that cannot be used.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(
     absl::string_view target, const ChannelOptions& options = {});
 

@@ -82,6 +82,26 @@ void ReadStore(const v1::PipelineSpec& spec, absl::string_view file,
   ReadLease(spec, to, violations);
 }
 
+void ReadTls(const v1::PipelineSpec& spec, absl::string_view file,
+             PipelineFile& to, wire::Violations& violations) {
+  if (!spec.has_tls()) return;
+  const v1::TlsSpec& tls = spec.tls();
+  if (tls.ca().empty()) {
+    violations.Add("tls.ca", "is missing", wire::kRequired);
+  }
+  if (tls.certificate().empty() != tls.private_key().empty()) {
+    violations.Add("tls", "certificate and private_key go together",
+                   wire::kContradiction);
+  }
+  const auto joined = [&](const std::string& path) {
+    return path.empty() ? path : BesideFile(file, path);
+  };
+  to.tls = {.ca = joined(tls.ca()),
+            .certificate = joined(tls.certificate()),
+            .private_key = joined(tls.private_key()),
+            .server_name = tls.server_name()};
+}
+
 void CheckHead(const v1::PipelineSpec& spec, absl::string_view file,
                PipelineFile& to, wire::Violations& violations) {
   if (spec.name().empty()) {
@@ -99,6 +119,7 @@ void CheckHead(const v1::PipelineSpec& spec, absl::string_view file,
     to.incarnation = spec.incarnation();
   }
   ReadStore(spec, file, to, violations);
+  ReadTls(spec, file, to, violations);
   if (!spec.has_checkpoint_interval()) return;
   const auto interval = wire::DurationFromProto(spec.checkpoint_interval());
   to.checkpoint_interval = interval.value_or(absl::ZeroDuration());

@@ -3,6 +3,7 @@
 // See client/README.md.
 #pragma once
 
+#include "client/tls_files.h"
 #include "core/base/filesystem.h"
 #include "core/connector/requests.h"
 
@@ -39,6 +40,8 @@ struct PipelineFile {
   // Where a worker of the command's own keeps its fence, if nobody says where.
   std::string worker_state_dir;
   absl::Duration checkpoint_interval = absl::Seconds(10);
+  // How workers are dialled; paths are joined to the file's directory.
+  TlsFiles tls;
   // Empty: one worker of the command's own.
   std::vector<PipelineWorker> workers;
   // At least one; names are unique. Paths in them are as written: they are the

@@ -12,16 +12,19 @@
 #include "core/base/version.h"
 #include "core/connector/registry.h"
 #include "proto/wire/transport.h"
-#include "server/admin/connector_metrics.h"
 #include "server/admin/http_server.h"
+#include "server/admin/status_json.h"
+#include "server/admin/status_page.h"
+#include "server/admin/worker_metrics.h"
 #include "server/builtin.h"
 #include "server/dispatch/dispatcher.h"
-#include "server/listen_address.h"
 #include "server/rpc/connector_service.h"
 #include "server/rpc/control_service.h"
 #include "server/rpc/position_cache.h"
 #include "server/rpc/watch_hub.h"
 #include "server/rpc/watch_service.h"
+#include "server/security/listen_address.h"
+#include "server/security/tls.h"
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
@@ -101,7 +104,9 @@ class WorkerApp final : public App {
   }
 
   absl::Status Build() {
-    RETURN_IF_ERROR(CheckListenAddress(options_.listen, options_.insecure));
+    ASSIGN_OR_RETURN(credentials_, MakeServerCredentials(
+                                       core::PosixFileSystem(), options_.listen,
+                                       options_.insecure, options_.tls));
     DispatcherOptions dispatch;
     dispatch.memory_max = MemoryMax(options_);
     dispatch.random_seed = random_.Next64();
@@ -187,8 +192,11 @@ class WorkerApp final : public App {
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE,
                                wire::kMetadataBytesMax);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(),
-                             &port_);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                               options_.streams_max);
+    // Whoever connects and then says nothing is not kept.
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+    builder.AddListeningPort(options_.listen, credentials_, &port_);
     builder.RegisterService(connector_service_.get());
     builder.RegisterService(control_service_.get());
     builder.RegisterService(watch_service_.get());
@@ -216,12 +224,32 @@ class WorkerApp final : public App {
     };
     std::map<std::string, HttpServer::Handler> handlers;
     handlers["/metrics"] = [this](const std::string&) {
-      const auto resident = core::ResidentBytes(core::PosixFileSystem());
       return HttpReply{
           .code = 200,
           .content_type = "text/plain; version=0.0.4; charset=utf-8",
-          .body = RenderMetrics(*dispatcher_, started_, core::RealClock().Now(),
-                                resident.value_or(0), core::kVersion)};
+          .body = RenderMetrics(*dispatcher_, Facts())};
+    };
+    handlers["/"] = [](const std::string&) {
+      return HttpReply{.code = 200,
+                       .content_type = "text/html; charset=utf-8",
+                       .body = std::string(StatusPage())};
+    };
+    handlers["/status.json"] = [this](const std::string&) {
+      const auto resident = core::ResidentBytes(core::PosixFileSystem());
+      return HttpReply{
+          .code = 200,
+          .content_type = "application/json",
+          .body = StatusJson(*dispatcher_,
+                             {.version = core::kVersion,
+                              .run_id = identity_.run_id,
+                              .started = started_,
+                              .now = core::RealClock().Now(),
+                              .resident_bytes = resident.value_or(0)})};
+    };
+    handlers["/healthz"] = [this, text](const std::string& query) {
+      HealthReport report = ReportHealth(*dispatcher_, query == "verbose",
+                                         core::RealClock().Now());
+      return text(report.is_well ? 200 : 503, std::move(report.text));
     };
     handlers["/livez"] = [text](const std::string&) {
       return text(200, "ok\n");
@@ -233,6 +261,15 @@ class WorkerApp final : public App {
     ASSIGN_OR_RETURN(
         admin_, HttpServer::Start(options_.admin_listen, std::move(handlers)));
     return absl::OkStatus();
+  }
+
+  WorkerFacts Facts() const {
+    core::FileSystem& files = core::PosixFileSystem();
+    return {.version = core::kVersion,
+            .started = started_,
+            .now = core::RealClock().Now(),
+            .usage = ReadProcessUsage(files),
+            .certificate_end = CertificateEnd(files, options_.tls)};
   }
 
   grpc::HealthCheckServiceInterface* health() {
@@ -263,6 +300,8 @@ class WorkerApp final : public App {
   std::unique_ptr<ConnectorService> connector_service_;
   std::unique_ptr<ControlService> control_service_;
   std::unique_ptr<WatchService> watch_service_;
+  // Shared with the server.
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpServer> admin_;
   int port_ = 0;

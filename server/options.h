@@ -1,6 +1,8 @@
 // How a worker is started.
 #pragma once
 
+#include "server/security/tls.h"
+
 #include <absl/time/time.h>
 
 #include <cstdint>
@@ -10,10 +12,14 @@
 namespace penstock::server {
 
 struct WorkerOptions {
-  // `host:port` or `unix:/path`. Plaintext, so only loopback and Unix sockets
-  // are taken unless `insecure` (rule 16).
+  // `host:port` or `unix:/path`. Without TLS only loopback and Unix sockets are
+  // taken unless `insecure` (rule 16).
   std::string listen = "127.0.0.1:7070";
   bool insecure = false;
+  TlsOptions tls;
+  // Calls of one connection at a time; more wait at the client. A controller
+  // has a few for each connector.
+  int streams_max = 10'000;
   // `host:port` of the admin HTTP server; empty: none.
   std::string admin_listen = "127.0.0.1:7071";
   // Where the fence is kept. Must survive restarts of the worker.

@@ -1,5 +1,7 @@
 #include "client/cli/command_line.h"
 
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <CLI/CLI.hpp>
 
@@ -23,6 +25,27 @@ constexpr char kFooter[] =
     "differences,\n"
     "8 stopped with steps that were not checkpointed, 130 interrupted.\n";
 
+// How workers are dialled.
+void AddAccess(CLI::App& command, bool& insecure, TlsFiles& tls) {
+  command.add_flag("--insecure", insecure, "Plaintext to other hosts");
+  command.add_option("--tls-ca", tls.ca,
+                     "TLS: PEM file of the authorities of workers' "
+                     "certificates (also $PENSTOCK_TLS_CA)");
+  command.add_option("--tls-cert", tls.certificate,
+                     "TLS: PEM file of our certificate chain (also "
+                     "$PENSTOCK_TLS_CERT)");
+  command.add_option("--tls-key", tls.private_key,
+                     "TLS: PEM file of its private key (also "
+                     "$PENSTOCK_TLS_KEY)");
+  command.add_option("--tls-name", tls.server_name,
+                     "TLS: the name that a worker's certificate must have "
+                     "(default: its host; also $PENSTOCK_TLS_NAME)");
+  for (const char* name : {"CA", "CERT", "KEY", "NAME"}) {
+    command.get_option(absl::StrCat("--tls-", absl::AsciiStrToLower(name)))
+        ->envname(absl::StrCat("PENSTOCK_TLS_", name));
+  }
+}
+
 void AddRun(CLI::App& cli, CommandLine& options) {
   CLI::App* run = cli.add_subcommand(
       "run",
@@ -39,8 +62,7 @@ void AddRun(CLI::App& cli, CommandLine& options) {
   run->add_option("--worker-state-dir", options.run.worker_state_dir,
                   "Where the local worker keeps its fence (default: beside "
                   "the store)");
-  run->add_flag("--insecure", options.run.insecure,
-                "Plaintext to workers on other hosts");
+  AddAccess(*run, options.run.insecure, options.run.tls);
   run->add_option("--crash-at", options.run.crash_at,
                   "For fault tests: POINT:N, for example after_journal:3");
   run->add_option("--crash-how", options.run.crash_how, "kill or stop")
@@ -88,7 +110,7 @@ void AddWorkerTarget(CLI::App& command, WorkerTarget& worker) {
       .add_option("--worker", worker.target,
                   "The worker: host:port or unix:/path")
       ->capture_default_str();
-  command.add_flag("--insecure", worker.insecure, "Plaintext to another host");
+  AddAccess(command, worker.insecure, worker.tls);
 }
 
 void AddFormat(CLI::App& command, std::string& format,
@@ -133,8 +155,7 @@ void AddValidate(CLI::App& cli, CommandLine& options) {
   validate->add_option("--worker", to.worker.target,
                        "Ask this worker (default: those that the file names, "
                        "or one of the command's own)");
-  validate->add_flag("--insecure", to.worker.insecure,
-                     "Plaintext to another host");
+  AddAccess(*validate, to.worker.insecure, to.worker.tls);
   AddFormat(*validate, to.format, {"table", "json"});
   validate->footer(
       "Phases: schema, resolve, connect, authenticate, permission, read_one.\n"
@@ -152,8 +173,7 @@ void AddDescribe(CLI::App& cli, CommandLine& options) {
   describe->add_option("type", to.type, "Such as sink.file, or csv");
   describe->add_option("--worker", to.worker.target,
                        "Ask this worker (default: one of the command's own)");
-  describe->add_flag("--insecure", to.worker.insecure,
-                     "Plaintext to another host");
+  AddAccess(*describe, to.worker.insecure, to.worker.tls);
   AddFormat(*describe, to.format, {"table", "json", "schema"});
   describe->footer(
       "`schema` is JSON Schema (2020-12), for editors and programs.\n"
@@ -260,8 +280,7 @@ void AddHand(CLI::App& cli, CommandLine& options) {
     command->add_option("connector", hand.connector,
                         "Which one, if it has several");
     AddOutput(*command, hand.format);
-    command->add_flag("--insecure", hand.insecure,
-                      "Plaintext to workers on other hosts");
+    AddAccess(*command, hand.insecure, hand.tls);
     switch (each.verb) {
       case HandVerb::kOpen:
         command->add_flag("--reopen", hand.reopen,
@@ -293,8 +312,7 @@ void AddHand(CLI::App& cli, CommandLine& options) {
       ->add_option("--worker", options.drain.target,
                    "The worker: host:port or unix:/path")
       ->capture_default_str();
-  drain->add_flag("--insecure", options.drain.insecure,
-                  "Plaintext to another host");
+  AddAccess(*drain, options.drain.insecure, options.drain.tls);
   drain
       ->add_option("--deadline", options.drain.deadline,
                    "What is left then is dropped, and comes again")
@@ -311,8 +329,7 @@ void AddConformance(CLI::App& cli, CommandLine& options) {
       ->add_option("--target", suite.target,
                    "The server: host:port or unix:/path")
       ->capture_default_str();
-  conformance->add_flag("--insecure", suite.insecure,
-                        "Plaintext to another host");
+  AddAccess(*conformance, suite.insecure, suite.tls);
   conformance->add_option(
       "--directory", suite.directory,
       "Where the server finds its input and may write; both sides must see it "

@@ -109,6 +109,7 @@ absl::StatusOr<CliExit> TryRun(const ConformanceOptions& options) {
                    Workplace::Make(options.directory, run));
   ChannelOptions channel_options;
   channel_options.insecure = options.insecure;
+  channel_options.tls = options.tls;
   ASSIGN_OR_RETURN(const auto channel,
                    MakeChannel(options.target, channel_options));
   Subject subject(channel, workplace->path(), run);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/cli/exit_code.h"
+#include "client/tls_files.h"
 
 #include <string>
 
@@ -10,6 +11,7 @@ namespace penstock::client {
 struct ConformanceOptions {
   std::string target = "127.0.0.1:7070";
   bool insecure = false;
+  TlsFiles tls;
   // Where the server reads input and writes output. Empty: a temporary one.
   std::string directory;
   // Only checks whose name contains this.

@@ -310,6 +310,8 @@ absl::StatusOr<CliExit> TryHand(HandVerb verb, const HandOptions& options,
   }
   ClientOptions client_options;
   client_options.channel.insecure = options.insecure;
+  client_options.channel.tls =
+      options.tls.enabled() ? options.tls : pipeline.tls;
   ASSIGN_OR_RETURN(const auto client,
                    Client::Connect(pipeline.workers[worker].addresses.front(),
                                    client_options));
@@ -330,6 +332,7 @@ absl::StatusOr<CliExit> TryDrain(const DrainOptions& options, Report& report) {
                    ParseWait(options.deadline, "--deadline"));
   ClientOptions client_options;
   client_options.channel.insecure = options.insecure;
+  client_options.channel.tls = options.tls;
   ASSIGN_OR_RETURN(const auto client,
                    Client::Connect(options.target, client_options));
   core::Random random(core::SeededFromEntropy());

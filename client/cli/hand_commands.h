@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/cli/exit_code.h"
+#include "client/tls_files.h"
 
 #include <cstdint>
 #include <string>
@@ -27,6 +28,7 @@ struct HandOptions {
   std::string format = "text";
   // Plaintext to workers on other hosts.
   bool insecure = false;
+  TlsFiles tls;
   // Open: delete whatever life of it there is.
   bool reopen = false;
   // Queue: how long to wait for data. Checkpoint, disconnect: how long to wait
@@ -48,6 +50,7 @@ CliExit RunHand(HandVerb verb, const HandOptions& options);
 struct DrainOptions {
   std::string target = "127.0.0.1:7070";
   bool insecure = false;
+  TlsFiles tls;
   std::string deadline = "25s";
   std::string format = "text";
 };

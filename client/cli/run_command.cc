@@ -203,6 +203,8 @@ absl::Status Run::ConnectWorkers() {
   }
   ClientOptions client_options;
   client_options.channel.insecure = options_.insecure;
+  client_options.channel.tls =
+      options_.tls.enabled() ? options_.tls : pipeline_.tls;
   ASSIGN_OR_RETURN(links_, WorkerLinks::Connect(workers, client_options));
   return absl::OkStatus();
 }

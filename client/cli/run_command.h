@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/cli/exit_code.h"
+#include "client/tls_files.h"
 
 #include <cstdint>
 #include <string>
@@ -18,6 +19,7 @@ struct RunOptions {
   std::string worker_state_dir;
   // Plaintext to workers on other hosts.
   bool insecure = false;
+  TlsFiles tls;
   // For fault tests: `after_journal:3` kills this process with SIGKILL when
   // that point is reached for the third time. Empty: never.
   std::string crash_at;

@@ -14,6 +14,7 @@ namespace penstock::client {
 absl::StatusOr<std::unique_ptr<Client>> ConnectTo(const WorkerTarget& worker) {
   ClientOptions options;
   options.channel.insecure = worker.insecure;
+  options.channel.tls = worker.tls;
   return Client::Connect(worker.target, options);
 }
 

@@ -23,6 +23,7 @@ namespace penstock::client {
 struct WorkerTarget {
   std::string target = "127.0.0.1:7070";
   bool insecure = false;
+  TlsFiles tls;
 };
 
 // Errors: as Client::Connect. Blocks: never.

@@ -45,7 +45,7 @@ PANELS = (
      "Both are bounded by limits."),
     ("How long does a write take?", "s",
      (("histogram_quantile(0.99, sum by (connector, le) "
-       "(rate(penstock_shard_write_duration_seconds_bucket[5m])))",
+       "(rate(penstock_sink_write_duration_seconds_bucket[5m])))",
        "{{connector}} p99"),), 8, "One attempt, whatever became of it."),
     ("Is a shard skewed?", "rps",
      (("rate(penstock_shard_rows_written_total[5m])",

@@ -6,7 +6,7 @@
 #
 #   build   what ./run.sh needs: compiler, libraries, tools (default)
 #   test    that and what ./test.sh needs besides: clang and its tools,
-#           servers that tests start themselves: PostgreSQL, Prometheus, and
+#           what tests start themselves: PostgreSQL, Prometheus, Chromium, and
 #           what fetches (tests/kafka/fetch.sh) and runs a Kafka broker
 #
 # Runs as root, or through sudo.
@@ -33,13 +33,13 @@ build_packages=(
   librdkafka-dev
   libsimdjson-dev
   libsqlite3-dev
+  libssl-dev
   libxxhash-dev
   libyaml-cpp-dev
   libzstd-dev
   lld
   ninja-build
   pkg-config
-  prometheus-cpp-dev
   protobuf-compiler
   protobuf-compiler-grpc
   python3
@@ -47,6 +47,7 @@ build_packages=(
   zlib1g-dev
 )
 test_packages=(
+  chromium
   clang-14
   clang-format-14
   clang-tidy-14
@@ -56,6 +57,7 @@ test_packages=(
   libclang-rt-14-dev
   maven
   openjdk-17-jre-headless
+  openssl
   postgresql
   prometheus
   python3-grpcio

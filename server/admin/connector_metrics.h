@@ -1,24 +1,24 @@
-// What Prometheus sees of a worker.
+// What Prometheus sees of connectors.
+// See server/README.md.
 #pragma once
 
-#include "server/dispatch/dispatcher.h"
+#include "core/connector/connector_status.h"
+#include "server/admin/exposition.h"
+#include "server/admin/metric_row.h"
 
-#include <absl/time/time.h>
+#include <absl/strings/string_view.h>
 
-#include <memory>
-#include <string>
 #include <vector>
 
 namespace penstock::server {
 
-// Renders all metrics in the text format, from a snapshot of each connector:
-// series come and go with their connector. Labels are bounded: connector (at
-// most DispatcherOptions::connectors_max), shard, reason, state.
-//
-// Threads: thread-safe. Blocks: never for longer than the connectors' short
-// locks.
-std::string RenderMetrics(const Dispatcher& dispatcher, absl::Time started,
-                          absl::Time now, uint64_t resident_bytes,
-                          const std::string& version);
+// "ok", "degraded", "stalled", "needs_config", "fatal".
+absl::string_view ConditionName(core::Condition condition);
+
+// Writes every family of connectors and shards. Series come and go with their
+// connector; labels are bounded: connector, shard, reason, state, condition.
+void AddConnectorMetrics(const std::vector<core::ConnectorStatus>& statuses,
+                         Exposition& to);
+std::vector<MetricRow> ConnectorMetricRows();
 
 }  // namespace penstock::server

@@ -27,7 +27,11 @@ int Answer(mg_connection* connection, void* user) {
   }
   mg_printf(connection,
             "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-            "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
+            "Cache-Control: no-store\r\nConnection: close\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
+            "Content-Security-Policy: default-src 'none'; connect-src 'self'; "
+            "img-src data:; style-src 'unsafe-inline'; "
+            "script-src 'unsafe-inline'; frame-ancestors 'none'\r\n\r\n",
             reply.code, mg_get_response_code_text(connection, reply.code),
             reply.content_type.c_str(), reply.body.size());
   mg_write(connection, reply.body.data(), reply.body.size());

@@ -15,6 +15,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -55,6 +56,13 @@ def strike_in_time(programs, play):
 def setting(name, default):
     """The whole number PENSTOCK_CHAOS_<name> of the environment."""
     return int(os.environ.get(f"PENSTOCK_CHAOS_{name}", default))
+
+
+def free_port():
+    """One of loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def default_bin():

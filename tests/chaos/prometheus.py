@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.parse
@@ -31,17 +30,11 @@ def need_prometheus():
     return program
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Prometheus:
     """A server of the script's own, which scrapes once a second."""
 
     def __init__(self, programs, program, directory, targets):
-        self.port = free_port()
+        self.port = harness.free_port()
         os.makedirs(directory)
         for name in ("rules.yaml", "alerts.yaml"):
             shutil.copy(os.path.join(DEPLOY, "prometheus", name), directory)
@@ -82,7 +75,7 @@ def start_worker(programs, directory, name):
     """(gRPC socket, admin address) of a worker that listens."""
     place = os.path.join(directory, name)
     os.makedirs(place)
-    grpc, admin = os.path.join(place, "w.sock"), f"127.0.0.1:{free_port()}"
+    grpc, admin = os.path.join(place, "w.sock"), f"127.0.0.1:{harness.free_port()}"
     worker = programs.start_worker(grpc, os.path.join(place, "state"),
                                    admin=admin)
     harness.wait_until("a worker", lambda: os.path.exists(grpc),

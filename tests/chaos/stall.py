@@ -22,6 +22,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 import harness
 
@@ -97,7 +99,18 @@ class Scene:
         self.run = self.programs.start_run(self.pipeline)
 
     def start_worker(self):
-        self.worker = self.programs.start_worker(self.socket, self.state)
+        self.admin = f"127.0.0.1:{harness.free_port()}"
+        self.worker = self.programs.start_worker(self.socket, self.state,
+                                                 admin=self.admin)
+
+    def probe(self, path):
+        """(status, body)"""
+        try:
+            with urllib.request.urlopen(f"http://{self.admin}{path}",
+                                        timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def status(self):
         """What the worker says of the connector, or None."""
@@ -171,6 +184,7 @@ def stalled(scene, disk, source, seconds):
     idle = resident(scene.worker)
     scene.run = scene.programs.start_run(scene.pipeline)
     status = scene.wait_for_stall()
+    check_probes(scene)
     read = read_so_far(status)
     if not 0 < read < source.print.bytes // 2:
         raise harness.Failure(f"{read} of {source.print.bytes} bytes were read "
@@ -199,6 +213,18 @@ def stalled(scene, disk, source, seconds):
             f"{mib(worker[0])} when stalled, {mib(max(worker))} at most, "
             f"{mib(worker[-1])} at the end; controller {mib(run[0])}, "
             f"{mib(max(run))}, {mib(run[-1])}")
+
+
+def check_probes(scene):
+    """A target that is dead is no reason to restart a worker, nor to send
+    controllers elsewhere; but nobody is told that all is well."""
+    for path in ("/livez", "/readyz"):
+        status, body = scene.probe(path)
+        if status != 200:
+            raise harness.Failure(f"{path} says {status} {body}")
+    status, body = scene.probe("/healthz?verbose")
+    if status != 503 or "RUNNING degraded for" not in body:
+        raise harness.Failure(f"/healthz says {status} {body}")
 
 
 def check_memory(idle, worker, run):

@@ -10,7 +10,6 @@ ends with 7. Whatever it left comes again from the source: exactly once.
 import argparse
 import os
 import signal
-import socket
 import sys
 import time
 import urllib.error
@@ -23,12 +22,6 @@ SEED = 22
 COMPLETE, LEFT_OVER, INTERRUPTED, CALL_HANGS = 0, 5, 6, 7
 # From the drain's deadline to the end of a worker, as its --help says.
 END_MAX = 10
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def probe(port, path):
@@ -49,7 +42,7 @@ class Scene:
         self.source_print = source_print
         self.site = harness.fresh(os.path.join(directory, "s"))
         self.socket = os.path.join(self.site, "w.sock")
-        self.port = free_port()
+        self.port = harness.free_port()
         # Slow enough to be met midway.
         self.pipeline = harness.write_pipeline(
             self.site, source, socket=self.socket,

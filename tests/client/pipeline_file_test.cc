@@ -302,6 +302,25 @@ TEST(PipelineFileTest, WrongWorkersAreNamed) {
                   "workers[2].connectors[0]"));
 }
 
+TEST(PipelineFileTest, FilesForTlsAreBesideTheFile) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineFile file,
+      ParsePipelineFile(absl::StrCat(kThree,
+                                     "tls: {ca: ca.pem, certificate: /c.pem, "
+                                     "private_key: k/c.key, "
+                                     "server_name: w.example}\n"),
+                        "dir/p.yaml"));
+  EXPECT_EQ(file.tls.ca, "dir/ca.pem");
+  EXPECT_EQ(file.tls.certificate, "/c.pem");
+  EXPECT_EQ(file.tls.private_key, "dir/k/c.key");
+  EXPECT_EQ(file.tls.server_name, "w.example");
+}
+
+TEST(PipelineFileTest, TlsNeedsAnAuthorityAndBothHalvesOfAPair) {
+  EXPECT_THAT(FieldsOf(absl::StrCat(kThree, "tls: {certificate: c.pem}\n")),
+              ElementsAre("tls.ca", "tls"));
+}
+
 // --- Errors: file, line, field ---------------------------------------------
 
 TEST(PipelineFileErrorTest, UnknownKeyIsNamedWithItsLineAndTheNearest) {

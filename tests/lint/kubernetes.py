@@ -19,7 +19,7 @@ except ImportError:
 PLACE = "deploy/kubernetes"
 CONTROLLER = f"{PLACE}/controller"
 MONITORING = f"{PLACE}/monitoring"
-MAIN = "server/main.cc"
+MAIN = "server/command_line.cc"
 CLI = "client/cli/command_line.cc"
 IMAGE = "Dockerfile"
 VERSION = "CMakeLists.txt"

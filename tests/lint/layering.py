@@ -45,6 +45,7 @@ MAY_INCLUDE = {
     "core/compress": ("core/base",),
     "core/pg": ("core/base",),
     "core/kafka": ("core/base",),
+    "core/tls": ("core/base",),
     "core/record": ("core/base",),
     "core/contract": ("core/base", "core/record"),
     "core/queue": VALUES,
@@ -65,7 +66,7 @@ MAY_INCLUDE = {
     + ("client", "core/pg", "proto/wire", "proto/penstock"),
     "client/conformance": ("core/base", "proto/wire", "proto/penstock"),
     "client/cli": ANY_CORE + ("client", "proto/wire", "proto/penstock"),
-    "client": PROTOCOL + ("core/pg", "proto/wire", "proto/penstock"),
+    "client": PROTOCOL + ("core/pg", "core/tls", "proto/wire", "proto/penstock"),
     "tests/support": ANY_CORE + ("client/controller/state_store.h",),
     "tests/contract": ANY_CORE
     + ("client/controller", "tests/support"),

@@ -25,7 +25,10 @@ except ImportError:
 PLACE = "deploy/prometheus"
 DASHBOARD = "deploy/grafana/penstock.json"
 SCRIPT = "deploy/grafana/make_dashboard.py"
-SOURCES = ("server/admin/connector_metrics.cc",)
+SOURCES = (
+    "server/admin/connector_metrics.cc",
+    "server/admin/worker_metrics.cc",
+)
 SUFFIXES = ("_bucket", "_sum", "_count")
 
 

@@ -1,6 +1,6 @@
 // What the metrics show of a connector that is in trouble. That they are there
 // at all tests/integration/admin_test.cc shows.
-#include "server/admin/connector_metrics.h"
+#include "server/admin/worker_metrics.h"
 
 #include "core/contract/sink_error.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
@@ -66,7 +66,8 @@ class ConnectorMetricsTest : public testing::Test {
     harness_.request.fence.controller_id = "c";
     harness_.request.fence.epoch = 1;
     harness_.request.fence.nonce = "nonce-of-a-test";
-    harness_.request.writer = {.epoch = 1, .open_number = 1};
+    harness_.request.writer = {.epoch = 1, .open_number = ++opens_};
+    harness_.request.request_id = absl::StrCat("open-", opens_);
     Answer<core::OpenReply> opened;
     dispatcher_->Open(harness_.request, opened.Callback());
     harness_.RunUntilIdle();
@@ -76,6 +77,14 @@ class ConnectorMetricsTest : public testing::Test {
     dispatcher_->Extend(Header(), extended.Callback());
     harness_.RunUntilIdle();
     ASSERT_OK(extended.status());
+  }
+  void Delete() {
+    core::CommandHeader header = Header();
+    header.request_id = absl::StrCat("delete-", opens_);
+    Answer<core::DisconnectReply> deleted;
+    dispatcher_->Delete(std::move(header), {}, deleted.Callback());
+    harness_.RunUntilIdle();
+    ASSERT_OK(deleted.status());
   }
   // Makes a step of `records` and releases it.
   void RunStep(Step step, const std::vector<std::string>& records) {
@@ -98,7 +107,8 @@ class ConnectorMetricsTest : public testing::Test {
 
   std::string Metrics() {
     const absl::Time now = harness_.executor.clock().Now();
-    return RenderMetrics(*dispatcher_, now, now, 0, "test");
+    return RenderMetrics(*dispatcher_,
+                         {.version = "test", .started = now, .now = now});
   }
   // nullopt: there is no such series.
   static std::optional<double> ValueIn(const std::string& metrics,
@@ -118,6 +128,7 @@ class ConnectorMetricsTest : public testing::Test {
   const core::PathPolicy paths_{std::vector<std::string>()};
   std::unique_ptr<Dispatcher> dispatcher_;
   std::string instance_;
+  uint64_t opens_ = 0;
 };
 
 TEST_F(ConnectorMetricsTest, RetriesAreCounted) {
@@ -228,6 +239,15 @@ TEST_F(ConnectorMetricsTest, TheTimeThatTheSourceIsHeldBackIsCounted) {
   harness_.Advance(absl::Seconds(60));
   EXPECT_EQ(Value("penstock_inflight_pauses_total"), 1);
   EXPECT_EQ(Value("penstock_inflight_paused_seconds_total"), 3);
+}
+
+TEST_F(ConnectorMetricsTest, AThousandLivesLeaveNoSeries) {
+  const std::string before = Metrics();
+  for (int i = 0; i < 1000; ++i) {
+    Open();
+    Delete();
+  }
+  EXPECT_EQ(Metrics(), before);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "server/listen_address.h"
+#include "server/security/listen_address.h"
 
 #include "core/base/error.h"
 

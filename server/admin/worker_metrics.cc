@@ -1,0 +1,183 @@
+#include "server/admin/worker_metrics.h"
+
+#include "core/base/filesystem.h"
+#include "core/base/memory.h"
+#include "server/admin/connector_metrics.h"
+#include "server/admin/exposition.h"
+#include "server/admin/metric_row.h"
+#include "server/admin/source_metrics.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
+
+#include <sys/resource.h>
+#include <utility>
+#include <vector>
+
+namespace penstock::server {
+namespace {
+
+using core::ConnectorStatus;
+using Type = Exposition::Type;
+
+// All that one number is made of.
+struct View {
+  const Dispatcher& dispatcher;
+  const WorkerFacts& facts;
+  size_t connectors;
+};
+
+struct Field {
+  const char* name;
+  const char* help;
+  Type type;
+  double (*value)(const View&);
+};
+
+constexpr double Number(uint64_t value) { return static_cast<double>(value); }
+
+const Field kFields[] = {
+    {"penstock_uptime_seconds", "Since the process started.", Type::kGauge,
+     [](const View& v) {
+       return absl::ToDoubleSeconds(v.facts.now - v.facts.started);
+     }},
+    {"penstock_process_start_time_seconds",
+     "When the process started, since 1970.", Type::kGauge,
+     [](const View& v) {
+       return absl::ToDoubleSeconds(v.facts.started - absl::UnixEpoch());
+     }},
+    {"penstock_process_cpu_seconds_total", "Processor time of the process.",
+     Type::kCounter, [](const View& v) { return v.facts.usage.cpu_seconds; }},
+    {"penstock_resident_memory_bytes", "Memory of the process.", Type::kGauge,
+     [](const View& v) { return Number(v.facts.usage.resident_bytes); }},
+    {"penstock_process_open_fds", "Open file descriptors.", Type::kGauge,
+     [](const View& v) { return Number(v.facts.usage.open_files); }},
+    {"penstock_process_max_fds", "Most file descriptors it may open.",
+     Type::kGauge,
+     [](const View& v) { return Number(v.facts.usage.open_files_max); }},
+    {"penstock_process_threads", "Threads of the process.", Type::kGauge,
+     [](const View& v) { return Number(v.facts.usage.threads); }},
+    {"penstock_memory_max_bytes", "Sum of memory_max it accepts.", Type::kGauge,
+     [](const View& v) { return Number(v.dispatcher.memory_max()); }},
+    {"penstock_memory_committed_bytes",
+     "Sum of memory_max of the open connectors.", Type::kGauge,
+     [](const View& v) { return Number(v.dispatcher.memory_committed()); }},
+    {"penstock_connectors", "Open connectors.", Type::kGauge,
+     [](const View& v) { return Number(v.connectors); }},
+    {"penstock_draining", "1 while the worker drains.", Type::kGauge,
+     [](const View& v) { return v.dispatcher.draining() ? 1.0 : 0.0; }},
+};
+
+constexpr char kBuildName[] = "penstock_build_info";
+constexpr char kBuildHelp[] = "Always 1; labels tell the version.";
+constexpr char kCertificateName[] = "penstock_tls_certificate_end_seconds";
+constexpr char kCertificateHelp[] =
+    "When the certificate of the gRPC port runs out, since 1970; absent "
+    "without TLS.";
+
+std::vector<SourceMetrics> FindSourceMetrics(
+    const Dispatcher& dispatcher, const std::vector<ConnectorStatus>& all) {
+  std::vector<SourceMetrics> found;
+  for (const ConnectorStatus& status : all) {
+    const auto connector = dispatcher.Find(status.name);
+    if (connector == nullptr) continue;
+    auto metrics = connector->CustomMetrics();
+    if (metrics == nullptr) continue;
+    found.push_back({status.name, std::move(metrics)});
+  }
+  return found;
+}
+
+std::vector<MetricRow> WorkerMetricRows() {
+  std::vector<MetricRow> rows = {
+      {kBuildName, Type::kGauge, "version", kBuildHelp},
+      {kCertificateName, Type::kGauge, "", kCertificateHelp}};
+  for (const Field& field : kFields) {
+    rows.push_back({field.name, field.type, "", field.help});
+  }
+  return rows;
+}
+
+void AppendTable(const std::vector<MetricRow>& rows, std::string& to) {
+  absl::StrAppend(&to,
+                  "| metric | type | labels | what |\n|---|---|---|---|\n");
+  for (const MetricRow& row : rows) {
+    absl::StrAppend(&to, "| `", row.name, "` | ",
+                    Exposition::TypeName(row.type), " | ", row.labels, " | ",
+                    row.help, " |\n");
+  }
+}
+
+}  // namespace
+
+ProcessUsage ReadProcessUsage(core::FileSystem& files) {
+  ProcessUsage usage;
+  rusage times{};
+  if (getrusage(RUSAGE_SELF, &times) == 0) {
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) +
+             static_cast<double>(time.tv_usec) / 1e6;
+    };
+    usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
+  }
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    usage.open_files_max = limit.rlim_cur;
+  }
+  usage.resident_bytes = core::ResidentBytes(files).value_or(0);
+  if (const auto open = files.List("/proc/self/fd"); open.ok()) {
+    usage.open_files = open->size();
+  }
+  if (const auto status = files.ReadFile("/proc/self/status", 1 << 16);
+      status.ok()) {
+    for (absl::string_view line : absl::StrSplit(*status, '\n')) {
+      if (!absl::ConsumePrefix(&line, "Threads:")) continue;
+      if (!absl::SimpleAtoi(line, &usage.threads)) usage.threads = 0;
+    }
+  }
+  return usage;
+}
+
+std::string RenderMetrics(const Dispatcher& dispatcher,
+                          const WorkerFacts& facts) {
+  const std::vector<ConnectorStatus> statuses = dispatcher.Statuses();
+  Exposition to;
+  to.Family(kBuildName, kBuildHelp, Type::kGauge);
+  to.Sample({{"version", facts.version}}, 1);
+  if (facts.certificate_end.has_value()) {
+    to.Family(kCertificateName, kCertificateHelp, Type::kGauge);
+    to.Sample(
+        {}, absl::ToDoubleSeconds(*facts.certificate_end - absl::UnixEpoch()));
+  }
+  const View view{dispatcher, facts, statuses.size()};
+  for (const Field& field : kFields) {
+    to.Family(field.name, field.help, field.type);
+    to.Sample({}, field.value(view));
+  }
+  AddConnectorMetrics(statuses, to);
+  AddSourceMetrics(FindSourceMetrics(dispatcher, statuses), to);
+  return std::move(to).Take();
+}
+
+std::string MetricReference() {
+  std::string text =
+      "# Metrics\n\n"
+      "Made from the code by `tests/server/admin`, which fails when it differs "
+      "and says how\nto write it again. Names begin with `penstock_`, units "
+      "are base units (seconds, bytes).\nSeries of a connector end with it.\n"
+      "\n## The worker\n\n";
+  AppendTable(WorkerMetricRows(), text);
+  absl::StrAppend(&text, "\n## Connectors and shards\n\n");
+  AppendTable(ConnectorMetricRows(), text);
+  absl::StrAppend(
+      &text,
+      "\n## Sources\n\nWhat a source measures of itself, as "
+      "`penstock_source_NAME{connector}`: at most ",
+      kSourceSamplesMax, " for each\nconnector, ", kSourceNamesMax,
+      " names in all; `penstock_source_metrics_left_out` counts the rest.\n");
+  return text;
+}
+
+}  // namespace penstock::server

@@ -1,0 +1,90 @@
+#include "server/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+namespace penstock::server {
+namespace {
+
+constexpr char kFooter[] =
+    "Exit codes:\n"
+    "  0  ended in order\n"
+    "  1  failed for another reason\n"
+    "  2  wrong options\n"
+    "  3  stored state is damaged (the message says what to do)\n"
+    "  4  cannot listen\n"
+    "  5  drained, but not everything was committed, or nobody knows: it will\n"
+    "     be replayed or read again\n"
+    "  6  a second signal came during the drain\n"
+    "  7  a call to a source or sink did not return: ended without it, at the\n"
+    "     latest 10 s after the drain; what is not committed will be replayed\n"
+    "\n"
+    "Example:\n"
+    "  penstock-worker --state-dir ./state --listen 127.0.0.1:7070\n"
+    "  penstock-worker --state-dir ./state --listen 0.0.0.0:7070 \\\n"
+    "    --tls-cert w.pem --tls-key w.key --tls-client-ca ca.pem \\\n"
+    "    --role controller=controller.example --role observer='*'\n";
+
+void AddTlsOptions(CLI::App& cli, WorkerOptions& options) {
+  cli.add_option("--tls-cert", options.tls.certificate,
+                 "TLS: PEM file of the worker's certificate chain; read again "
+                 "when it changes");
+  cli.add_option("--tls-key", options.tls.private_key,
+                 "TLS: PEM file of its private key");
+  cli.add_option("--tls-client-ca", options.tls.client_ca,
+                 "TLS: PEM file of the authorities of callers' certificates; "
+                 "none: callers need no certificate");
+  cli.add_option("--role", options.tls.roles,
+                 "TLS: ROLE=NAME (repeatable): observer, operator or "
+                 "controller for a subject alternative name, or * for "
+                 "everybody");
+}
+
+}  // namespace
+
+void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
+  cli.footer(kFooter);
+  AddTlsOptions(cli, options);
+  cli.add_option("--listen", options.listen,
+                 "Address of the gRPC port: host:port or unix:/path")
+      ->capture_default_str();
+  cli.add_flag("--insecure", options.insecure,
+               "Allow plaintext on an address that is not loopback");
+  cli.add_option("--streams-max", options.streams_max,
+                 "Calls of one connection at a time")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  cli.add_option("--admin-listen", options.admin_listen,
+                 "Address of /metrics, /livez and /readyz; empty: none")
+      ->capture_default_str();
+  cli.add_option("--state-dir", options.state_dir,
+                 "Directory of the worker's fence; it must survive restarts")
+      ->required();
+  cli.add_option("--allow-path", options.allow_paths,
+                 "Root that file sources and sinks may reach (repeatable); "
+                 "none: everything");
+  cli.add_option("--memory-max", options.memory_max,
+                 "Bytes for all connectors together; 0: half of the memory "
+                 "that this process may have")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  cli.add_option("--drain-timeout", drain_seconds,
+                 "Seconds that SIGTERM waits for the rest to be queued, "
+                 "released and committed")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  cli.add_option("--driver-threads", options.driver_threads,
+                 "Threads that route and encode; 0: one for each processor")
+      ->check(CLI::Range(0, 256));
+  cli.add_option("--io-threads", options.io_threads,
+                 "Threads that read and write")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  cli.add_option("--log-format", options.log_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  cli.add_option("--log-level", options.log_level, "info, warning or error")
+      ->check(CLI::IsMember({"info", "warning", "error"}))
+      ->capture_default_str();
+}
+
+}  // namespace penstock::server
