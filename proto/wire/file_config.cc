@@ -4,8 +4,10 @@
 #include "proto/wire/field_reader.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace penstock::wire {
@@ -95,6 +97,24 @@ void ReadEnum(absl::string_view name, std::optional<Proto> given,
              *given == 0 ? kUnspecified : kUnknownValue);
 }
 
+void ReadStartTime(const v1::FileSource& message, FieldReader& fields,
+                   core::FileSourceConfig& config) {
+  if (!message.has_start_time()) return;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, message.start_time(),
+                       &config.start_time, &error)) {
+    fields.Add("start_time",
+               absl::StrCat("is no RFC 3339 time such as "
+                            "2026-11-30T16:00:00Z: ",
+                            error),
+               kMalformed);
+  } else if (!config.follow || config.start == core::FileStart::kEnd) {
+    fields.Add("start_time",
+               "goes with follow: true, and with start: BEGINNING",
+               kContradiction);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<core::FileSourceConfig> FileFromProto(
@@ -115,6 +135,7 @@ std::shared_ptr<core::FileSourceConfig> FileFromProto(
                "leave it out",
                kContradiction);
   }
+  ReadStartTime(message, fields, *config);
   return config;
 }
 
@@ -131,6 +152,10 @@ v1::FileSource FileToProto(const core::FileSourceConfig& config) {
   }
   if (config.start != by_default.start) {
     message.set_start(ToProto(config.start));
+  }
+  if (config.start_time != by_default.start_time) {
+    message.set_start_time(absl::FormatTime(
+        absl::RFC3339_full, config.start_time, absl::UTCTimeZone()));
   }
   return message;
 }

@@ -437,6 +437,29 @@ TEST(SpecTest, FileSourceIsReadAndWritten) {
   EXPECT_EQ(SpecToBytes(again), SpecToBytes(spec));
 }
 
+TEST(SpecTest, FileSourceMayStartByTime) {
+  v1::ConnectorSpec given = Smallest();
+  v1::FileSource& file = *given.mutable_source()->mutable_file();
+  file.set_follow(true);
+  file.set_start_time("2026-11-30T16:00:00.5+01:00");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(As<core::FileSourceConfig>(spec.source).start_time,
+            absl::FromUnixMillis(1796050800500));
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec again,
+                       SpecFromBytes(SpecToBytes(spec)));
+  EXPECT_EQ(As<core::FileSourceConfig>(again.source).start_time,
+            absl::FromUnixMillis(1796050800500));
+  for (const char* wrong : {"", "yesterday", "2026-11-30"}) {
+    file.set_start_time(wrong);
+    EXPECT_THAT(FieldsOf(given),
+                ElementsAre("connectors[0].source.file.start_time"));
+  }
+  file.set_start_time("2026-11-30T16:00:00Z");
+  file.set_follow(false);
+  EXPECT_THAT(FieldsOf(given),
+              ElementsAre("connectors[0].source.file.start_time"));
+}
+
 TEST(SpecTest, FileSourcesEnumsAreChecked) {
   v1::ConnectorSpec given = Smallest();
   v1::FileSource& file = *given.mutable_source()->mutable_file();
