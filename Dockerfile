@@ -52,6 +52,7 @@ RUN apt-get update \
       libnettle8 \
       libp11-kit0 \
       libpq5 \
+      libprometheus-cpp-core1.0 \
       libprotobuf32 \
       libre2-9 \
       libsasl2-2 \

@@ -19,6 +19,7 @@
 #
 #   protobuf::libprotobuf
 #   gRPC::grpc++ gRPC::grpc++_reflection
+#   prometheus-cpp::core       metrics and their text form
 #   penstock::civetweb         the HTTP server of the admin port
 #   SQLite::SQLite3
 #   yaml-cpp                   (penstock::yaml is the same)
@@ -61,6 +62,7 @@ target_include_directories(penstock_msgpack SYSTEM
 if(NOT PENSTOCK_CORE_ONLY)
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
+  find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(SQLite3 REQUIRED)
   find_package(yaml-cpp CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)

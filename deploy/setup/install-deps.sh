@@ -40,6 +40,7 @@ build_packages=(
   lld
   ninja-build
   pkg-config
+  prometheus-cpp-dev
   protobuf-compiler
   protobuf-compiler-grpc
   python3

@@ -2,65 +2,47 @@
 
 #include "proto/wire/text.h"
 
-#include <absl/strings/str_cat.h>
+#include <absl/strings/str_replace.h>
+#include <prometheus/metric_type.h>
+#include <prometheus/text_serializer.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace penstock::server {
-
 namespace {
 
-// Escapes `extra`, besides backslashes and line feeds.
-void AppendEscapedWith(absl::string_view text, char extra, std::string& to) {
-  for (const char c : text) {
-    if (c == '\n') {
-      to += "\\n";
-      continue;
-    }
-    if (c == '\\' || c == extra) to += '\\';
-    to += c;
+prometheus::MetricType TypeOf(Exposition::Type type) {
+  switch (type) {
+    case Exposition::Type::kCounter:
+      return prometheus::MetricType::Counter;
+    case Exposition::Type::kGauge:
+      return prometheus::MetricType::Gauge;
+    case Exposition::Type::kHistogram:
+      return prometheus::MetricType::Histogram;
   }
+  return prometheus::MetricType::Untyped;
 }
 
-bool IsAscii(absl::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 128;
-  });
+// Records of all parts that are at most `bound`.
+uint64_t CountBelow(std::span<const core::Histogram* const> parts,
+                    double bound) {
+  uint64_t count = 0;
+  for (const core::Histogram* part : parts) {
+    for (size_t i = 0; i < part->counts().size(); ++i) {
+      const bool is_last = i == part->bounds().size();
+      if (is_last ? std::isinf(bound) : part->bounds()[i] <= bound) {
+        count += part->counts()[i];
+      }
+    }
+  }
+  return count;
 }
 
 }  // namespace
-
-void AppendEscaped(absl::string_view text, std::string& to) {
-  if (IsAscii(text)) {
-    AppendEscapedWith(text, '"', to);
-  } else {
-    AppendEscapedWith(wire::ToUtf8(text), '"', to);
-  }
-}
-
-void AppendNumber(double value, std::string& to) {
-  if (std::isnan(value)) {
-    to += "NaN";
-    return;
-  }
-  if (std::isinf(value)) {
-    to += value > 0 ? "+Inf" : "-Inf";
-    return;
-  }
-  char buffer[32];
-  // Counts as digits, not as 1e+06.
-  const bool is_count = value == std::floor(value) && std::abs(value) < 1e15;
-  const auto end = is_count
-                       ? std::to_chars(buffer, buffer + sizeof buffer,
-                                       static_cast<int64_t>(value))
-                       : std::to_chars(buffer, buffer + sizeof buffer, value);
-  to.append(buffer, end.ptr);
-}
 
 absl::string_view Exposition::TypeName(Type type) {
   switch (type) {
@@ -76,78 +58,60 @@ absl::string_view Exposition::TypeName(Type type) {
 
 void Exposition::Family(absl::string_view name, absl::string_view help,
                         Type type) {
-  name_ = name;
-  help_ = help;
-  type_ = type;
-  has_head_ = false;
+  End();
+  family_.name = std::string(name);
+  // The library escapes labels, but not this.
+  family_.help =
+      absl::StrReplaceAll(wire::ToUtf8(help), {{"\\", "\\\\"}, {"\n", "\\n"}});
+  family_.type = TypeOf(type);
 }
 
-void Exposition::Head() {
-  if (has_head_) return;
-  has_head_ = true;
-  absl::StrAppend(&text_, "# HELP ", name_, " ");
-  // Quotes stay as they are here.
-  AppendEscapedWith(wire::ToUtf8(help_), '\\', text_);
-  absl::StrAppend(&text_, "\n# TYPE ", name_, " ", TypeName(type_), "\n");
+void Exposition::End() {
+  if (family_.metric.empty()) return;
+  std::vector<prometheus::MetricFamily> families;
+  families.push_back(std::move(family_));
+  prometheus::TextSerializer().Serialize(text_, families);
+  family_ = {};
 }
 
-void Exposition::Line(absl::string_view suffix,
-                      std::initializer_list<Label> labels,
-                      absl::string_view more, double value) {
-  absl::StrAppend(&text_, name_, suffix);
-  char separator = '{';
-  for (const auto& [label, text] : labels) {
-    text_ += separator;
-    separator = ',';
-    absl::StrAppend(&text_, label, "=\"");
-    AppendEscaped(text, text_);
-    text_ += '"';
+prometheus::ClientMetric& Exposition::Add(std::initializer_list<Label> labels) {
+  prometheus::ClientMetric& metric = family_.metric.emplace_back();
+  metric.label.reserve(labels.size());
+  for (const auto& [name, text] : labels) {
+    metric.label.push_back({std::string(name), wire::ToUtf8(text)});
   }
-  if (!more.empty()) {
-    text_ += separator;
-    separator = ',';
-    absl::StrAppend(&text_, more);
-  }
-  if (separator == ',') text_ += '}';
-  text_ += ' ';
-  AppendNumber(value, text_);
-  text_ += '\n';
+  return metric;
 }
 
 void Exposition::Sample(std::initializer_list<Label> labels, double value) {
-  Head();
-  Line("", labels, "", value);
+  prometheus::ClientMetric& metric = Add(labels);
+  if (family_.type == prometheus::MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
 }
 
 void Exposition::Histogram(std::initializer_list<Label> labels,
                            std::span<const core::Histogram* const> parts,
                            std::span<const double> bounds) {
-  Head();
-  // Of all parts: at most `bound`.
-  const auto below = [&](double bound) {
-    uint64_t count = 0;
-    for (const core::Histogram* part : parts) {
-      for (size_t i = 0; i < part->counts().size(); ++i) {
-        const bool is_last = i == part->bounds().size();
-        if (is_last ? std::isinf(bound) : part->bounds()[i] <= bound) {
-          count += part->counts()[i];
-        }
-      }
-    }
-    return static_cast<double>(count);
-  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  auto& histogram = Add(labels).histogram;
   for (const double bound : bounds) {
-    std::string le = "le=\"";
-    AppendNumber(bound, le);
-    le += '"';
-    Line("_bucket", labels, le, below(bound));
+    histogram.bucket.push_back(
+        {.cumulative_count = CountBelow(parts, bound), .upper_bound = bound});
   }
-  const double all = below(std::numeric_limits<double>::infinity());
-  Line("_bucket", labels, "le=\"+Inf\"", all);
-  double sum = 0;
-  for (const core::Histogram* part : parts) sum += part->sum();
-  Line("_sum", labels, "", sum);
-  Line("_count", labels, "", all);
+  histogram.sample_count = CountBelow(parts, kInfinity);
+  histogram.bucket.push_back(
+      {.cumulative_count = histogram.sample_count, .upper_bound = kInfinity});
+  for (const core::Histogram* part : parts) {
+    histogram.sample_sum += part->sum();
+  }
+}
+
+std::string Exposition::Take() && {
+  End();
+  return std::move(text_).str();
 }
 
 }  // namespace penstock::server

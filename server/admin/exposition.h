@@ -1,13 +1,16 @@
-// Prometheus' text format, written as it is asked for.
+// Prometheus' text format, by prometheus-cpp, a family at a time.
 // See server/README.md.
 #pragma once
 
 #include "core/handoff/histogram.h"
 
 #include <absl/strings/string_view.h>
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
 
 #include <initializer_list>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -16,8 +19,8 @@ namespace penstock::server {
 // One label; views of what outlives the call.
 using Label = std::pair<absl::string_view, absl::string_view>;
 
-// Writes families one after the other into one string: a scrape of a thousand
-// connectors copies no label twice.
+// Writes families one after the other into one text. The library's model of a
+// family owns each label of each sample, so no more than one is held at a time.
 //
 // Source:  prometheus.io/docs/instrumenting/exposition_formats, 0.0.4.
 // Owner:   one scrape. Threads: confined to it.
@@ -25,9 +28,10 @@ class Exposition {
  public:
   enum class Type { kCounter, kGauge, kHistogram };
 
-  // Begins a family. Its HELP and TYPE are written before its first sample, a
-  // family without samples leaves no trace. Views stay until the next family.
+  // Begins a family. One without samples leaves no trace.
   void Family(absl::string_view name, absl::string_view help, Type type);
+  // Bytes of a label that are no UTF-8 become U+FFFD: one such byte would make
+  // Prometheus refuse the whole scrape.
   void Sample(std::initializer_list<Label> labels, double value);
   // The sum of `parts`, whose own buckets are merged into those that end at
   // `bounds`, each of which is one of theirs.
@@ -35,27 +39,17 @@ class Exposition {
                  std::span<const core::Histogram* const> parts,
                  std::span<const double> bounds);
 
-  std::string Take() && { return std::move(text_); }
+  std::string Take() &&;
 
   static absl::string_view TypeName(Type type);
 
  private:
-  void Head();
-  // `more`: "le=..." without comma; empty: none.
-  void Line(absl::string_view suffix, std::initializer_list<Label> labels,
-            absl::string_view more, double value);
+  // Writes the family and forgets it.
+  void End();
+  prometheus::ClientMetric& Add(std::initializer_list<Label> labels);
 
-  std::string text_;
-  absl::string_view name_;
-  absl::string_view help_;
-  Type type_ = Type::kGauge;
-  bool has_head_ = false;
+  std::ostringstream text_;
+  prometheus::MetricFamily family_;
 };
-
-// `text` with what would end a label's value escaped: backslashes, quotes and
-// line feeds; bytes that are no UTF-8 become U+FFFD.
-void AppendEscaped(absl::string_view text, std::string& to);
-// The shortest text that gives `value` back; "+Inf", "-Inf", "NaN".
-void AppendNumber(double value, std::string& to);
 
 }  // namespace penstock::server

@@ -5,13 +5,14 @@
 #include "core/connector/health.h"
 #include "core/connector/state_machine.h"
 #include "server/admin/connector_metrics.h"
-#include "server/admin/exposition.h"
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
 #include <absl/strings/string_view.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -42,8 +43,15 @@ class Object {
   void Text(absl::string_view key, absl::string_view value) {
     core::AppendJsonString(core::CutMiddle(value, kTextBytesMax), Key(key));
   }
+  // JSON has no infinity and no NaN: they become null.
   void Number(absl::string_view key, double value) {
-    AppendNumber(value, Key(key));
+    std::string& to = Key(key);
+    if (!std::isfinite(value)) {
+      to += "null";
+      return;
+    }
+    char digits[32];
+    to.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   }
   void Number(absl::string_view key, uint64_t value) {
     absl::StrAppend(&Key(key), value);

@@ -21,9 +21,11 @@ using testing::Not;
 using Type = Exposition::Type;
 
 std::string NumberText(double value) {
-  std::string text;
-  AppendNumber(value, text);
-  return text;
+  Exposition to;
+  to.Family("g", "Help.", Type::kGauge);
+  to.Sample({}, value);
+  const std::string text = std::move(to).Take();
+  return text.substr(text.rfind(' ') + 1);
 }
 
 TEST(ExpositionTest, FamilyHasItsHeadOnce) {
@@ -56,9 +58,11 @@ TEST(ExpositionTest, B115LabelsAreEscapedAndValidUtf8) {
             "# TYPE connector_records_total counter\n"
             "connector_records_total{path=\"C:\\\\tmp\\\\\\\"x\\\"\\nend\"} 1\n"
             "connector_records_total{path=\"caf\u00e9 {a=\\\"b\\\"}\"} 1\n");
-  std::string text;
-  AppendEscaped("log-\xff-name", text);
-  EXPECT_EQ(text, "log-\ufffd-name");
+  Exposition bytes;
+  bytes.Family("g", "Help.", Type::kGauge);
+  bytes.Sample({{"path", "log-\xff-name"}}, 1);
+  EXPECT_THAT(std::move(bytes).Take(),
+              HasSubstr("\ng{path=\"log-\ufffd-name\"} 1\n"));
 }
 
 // A locale whose decimal point is a comma, or the nearest that there is.
@@ -74,14 +78,15 @@ TEST(ExpositionTest, B118NumbersDoNotFollowTheLocale) {
   EXPECT_EQ(std::move(to).Take(), "# HELP g Help.\n# TYPE g gauge\ng 0.5\n");
 }
 
-TEST(ExpositionTest, NumbersAreShortAndExact) {
-  EXPECT_EQ(NumberText(0), "0");
-  EXPECT_EQ(NumberText(1'000'000), "1000000");
-  EXPECT_EQ(NumberText(0.1), "0.1");
-  EXPECT_EQ(NumberText(-3), "-3");
-  EXPECT_EQ(NumberText(std::numeric_limits<double>::infinity()), "+Inf");
-  EXPECT_EQ(NumberText(-std::numeric_limits<double>::infinity()), "-Inf");
-  EXPECT_EQ(NumberText(std::numeric_limits<double>::quiet_NaN()), "NaN");
+TEST(ExpositionTest, NumbersAreWhatPrometheusReads) {
+  EXPECT_EQ(NumberText(0), "0\n");
+  EXPECT_EQ(NumberText(1'000'000), "1000000\n");
+  EXPECT_EQ(NumberText(9'007'199'254'740'992), "9007199254740992\n");
+  EXPECT_EQ(NumberText(0.1), "0.1\n");
+  EXPECT_EQ(NumberText(-3), "-3\n");
+  EXPECT_EQ(NumberText(std::numeric_limits<double>::infinity()), "+Inf\n");
+  EXPECT_EQ(NumberText(-std::numeric_limits<double>::infinity()), "-Inf\n");
+  EXPECT_EQ(NumberText(std::numeric_limits<double>::quiet_NaN()), "Nan\n");
 }
 
 TEST(ExpositionTest, HistogramsOfShardsAreAddedAndTheirBucketsMerged) {
@@ -99,11 +104,11 @@ TEST(ExpositionTest, HistogramsOfShardsAreAddedAndTheirBucketsMerged) {
   to.Histogram({{"connector", "x"}}, parts, kShown);
   EXPECT_EQ(std::move(to).Take(),
             "# HELP h Help.\n# TYPE h histogram\n"
+            "h_count{connector=\"x\"} 4\n"
+            "h_sum{connector=\"x\"} 109.5\n"
             "h_bucket{connector=\"x\",le=\"2\"} 2\n"
             "h_bucket{connector=\"x\",le=\"10\"} 3\n"
-            "h_bucket{connector=\"x\",le=\"+Inf\"} 4\n"
-            "h_sum{connector=\"x\"} 109.5\n"
-            "h_count{connector=\"x\"} 4\n");
+            "h_bucket{connector=\"x\",le=\"+Inf\"} 4\n");
 }
 
 class FixedMetrics final : public core::ConnectorMetrics {
