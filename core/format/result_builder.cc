@@ -49,6 +49,7 @@ void ResultBuilder::AddOfMessage(const MessageRecords& message,
     entry.key_hash = message.key_hash;
     entry.has_key_hash = true;
   }
+  batch_.SetCells(message.cells);
   batch_.Add(entry);
 }
 

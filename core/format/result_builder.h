@@ -53,12 +53,13 @@ class ResultBuilder {
   uint64_t lines() const { return result_.lines; }
 
   // Appends a good record. Requires: as RecordBatchBuilder::Add.
-  void AddRecord(const RecordEntry& entry) {
+  [[gnu::always_inline]] void AddRecord(const RecordEntry& entry) {
     if (fragment_.message == nullptr) [[likely]] {
       batch_.Add(entry);
     } else {
       AddOfMessage(*fragment_.message, entry);
     }
+    CountArena();
     room_ -= record_bytes_;
     ++result_.records;
   }
@@ -69,13 +70,10 @@ class ResultBuilder {
   void AddLines(uint64_t lines) { result_.lines += lines; }
 
   // Appends the row of the record that is added next.
-  void AddRow(std::span<const Value> row) {
-    batch_.AddRow(row);
-    if (fragment_.message != nullptr) {
-      batch_.SetCells(fragment_.message->cells);
-    }
-    CountArena();
-  }
+  void AddRow(std::span<const Value> row) { batch_.AddRow(row); }
+  // The same of nulls, to be filled in; DropRow drops it again.
+  std::span<Value> NewRow() { return batch_.NewRow(); }
+  void DropRow() { batch_.DropRow(); }
   // For what row values view.
   ValueArena& value_arena() { return batch_.value_arena(); }
   // Copies a rewritten key; returns its `key_begin`.
@@ -89,7 +87,8 @@ class ResultBuilder {
   ParseResult Build(uint32_t bytes) &&;
 
  private:
-  void AddOfMessage(const MessageRecords& message, RecordEntry entry);
+  [[gnu::noinline]] void AddOfMessage(const MessageRecords& message,
+                                      RecordEntry entry);
   void CountArena() {
     const auto bytes = static_cast<int64_t>(batch_.value_arena().MemoryBytes());
     room_ -= bytes - arena_bytes_;

@@ -21,20 +21,6 @@ void RecordBatchBuilder::Reserve(size_t records) {
   storage_->values.reserve(records * storage_->columns);
 }
 
-void RecordBatchBuilder::Add(const RecordEntry& entry) {
-  const size_t capacity = storage_->block->capacity();
-  if (entry.value_size != RecordEntry::kNull) {
-    CHECK_LE(size_t{entry.value_begin} + entry.value_size, capacity);
-  }
-  if (entry.key_size != RecordEntry::kNull) {
-    CHECK_LE(size_t{entry.key_begin} + entry.key_size,
-             entry.key_in_arena ? storage_->arena.size() : capacity);
-  }
-  storage_->entries.push_back(entry);
-  DCHECK_EQ(storage_->values.size(),
-            storage_->entries.size() * storage_->columns);
-}
-
 void RecordBatchBuilder::AddRow(std::span<const Value> row) {
   CHECK_EQ(row.size(), size_t{storage_->columns});
   storage_->values.insert(storage_->values.end(), row.begin(), row.end());

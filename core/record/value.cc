@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace penstock::core {
 
@@ -43,6 +44,11 @@ absl::string_view ValueKindName(ValueKind kind) {
       return "variant";
   }
   return "unknown";
+}
+
+void Value::FailSize(size_t size) {
+  CHECK(false) << "a value of " << size << " bytes or values";
+  std::abort();
 }
 
 bool operator==(const Value& a, const Value& b) {

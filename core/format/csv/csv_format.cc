@@ -6,6 +6,7 @@
 #include "core/format/csv/bad_csv.h"
 #include "core/format/csv/csv_encoder.h"
 #include "core/format/csv/csv_splitter.h"
+#include "core/format/csv/scanner_inl.h"
 #include "core/format/format_config.h"
 #include "core/format/line_encoder.h"
 #include "core/format/ndjson/line_checker.h"
@@ -33,17 +34,11 @@ bool IsUtf8(absl::string_view text) {
   return simdjson::validate_utf8(text.data(), text.size());
 }
 
-// A value of a column. `text` is UTF-8.
-ValueFault ReadValue(const Column& column, absl::string_view text,
-                     ValueArena& arena, Value& value) {
-  if (column.type != SqlType::kVariant) {
-    return ParseValueText(column, text, arena, value);
-  }
-  if (LineChecker(text).Check().fault != JsonFault::kNone) {
-    return ValueFault::kNotJson;
-  }
-  value = Value::Variant(text);
-  return ValueFault::kNone;
+bool ReadShortBoolean(absl::string_view text, Value& value) {
+  const bool is_true = text == "true";
+  if (!is_true && text != "false") return false;
+  value = Value::Bool(is_true);
+  return true;
 }
 
 }  // namespace
@@ -70,19 +65,19 @@ CsvParser::CsvParser(CsvConfig config, Schema schema,
     : config_(std::move(config)),
       has_null_tokens_(!config_.null_tokens.empty()),
       schema_(std::move(schema)),
-      scanner_(config_.dialect, config_.record_bytes_max),
-      row_(schema_.columns.size()) {
+      scanner_(config_.dialect, config_.record_bytes_max) {
   for (const Column& column : schema_.columns) {
-    kinds_.push_back({.type = column.type,
-                      .nullable = column.nullable,
-                      .is_any_text = column.type == SqlType::kVarchar &&
-                                     column.precision == 0});
+    kinds_.push_back(KindOf(column));
   }
   if (layout.has_value()) SetLayout(*std::move(layout));
 }
 
 void CsvParser::SetLayout(CsvLayout layout) {
   scanner_.SetFieldsMax(layout.FieldsUsed());
+  columns_of_fields_.assign(layout.FieldsUsed(), kNoColumn);
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    columns_of_fields_[layout.columns[i]] = static_cast<uint32_t>(i);
+  }
   layout_ = std::move(layout);
 }
 
@@ -99,12 +94,12 @@ ParseResult CsvParser::Parse(const Fragment& fragment) {
       .fragment = fragment,
       .text = text,
       .line = progress_.line,
-      .result = {fragment, progress_, static_cast<uint32_t>(row_.size())}};
+      .result = {fragment, progress_, static_cast<uint32_t>(kinds_.size())}};
   const bool has_mark =
       fragment.offset == 0 && absl::StartsWith(text, kByteOrderMark);
   scanner_.Begin(text, has_mark ? kByteOrderMark.size() : 0);
   while (!scanner_.AtEnd() && !task.result.IsFull()) {
-    ParseRecord(task, scanner_.Next());
+    if (!ParsePlainRow(task)) ParseRecord(task, scanner_.Next());
   }
   return std::move(task.result).Build(scanner_.position());
 }
@@ -140,11 +135,11 @@ void CsvParser::ParseRecord(Task& task, const CsvRecord& record) {
     return;
   }
   if (!CheckRecord(task, record)) return;
-  if (!row_.empty()) {
-    if (!ReadRow(task, record)) return;
-    task.result.AddRow(row_);
-  }
-  AddRecord(task, record);
+  if (!kinds_.empty() && !ReadRow(task, record)) return;
+  const bool has_key =
+      layout_->key.has_value() && *layout_->key < record.field_count;
+  AddRecord(task, record,
+            has_key ? &scanner_.fields()[*layout_->key] : nullptr);
 }
 
 bool CsvParser::CheckRecord(Task& task, const CsvRecord& record) {
@@ -163,7 +158,7 @@ bool CsvParser::CheckRecord(Task& task, const CsvRecord& record) {
     error.suggestion =
         "put fields with delimiters or line ends in quotes, or allow other "
         "numbers of fields (flexible: true)";
-  } else if (!row_.empty() && !CheckUtf8(task, record)) {
+  } else if (!kinds_.empty() && !CheckUtf8(task, record)) {
     error.tag = "invalid_utf8";
     error.description = "the record is not UTF-8, and columns are";
     error.suggestion = "convert the input to UTF-8";
@@ -193,31 +188,129 @@ bool CsvParser::CheckUtf8(Task& task, const CsvRecord& record) {
   return IsUtf8(task.text.substr(record.begin, record.end - record.begin));
 }
 
+CsvParser::ColumnKind CsvParser::KindOf(const Column& column) {
+  ColumnKind kind{.nullable = column.nullable};
+  if (IsIntegerType(column.type)) {
+    kind.way = ColumnWay::kInteger;
+    kind.range = IntegerRangeOf(column.type);
+  } else if (column.type == SqlType::kVarchar && column.precision == 0) {
+    kind.way = ColumnWay::kAnyText;
+  } else if (column.type == SqlType::kDouble) {
+    kind.way = ColumnWay::kDouble;
+  } else if (column.type == SqlType::kBoolean) {
+    kind.way = ColumnWay::kBoolean;
+  }
+  return kind;
+}
+
+// Inline always: it runs for every field.
+[[gnu::always_inline]] inline ValueFault CsvParser::ReadField(
+    size_t column, absl::string_view text, ValueArena& arena,
+    Value& value) const {
+  const ColumnKind& kind = kinds_[column];
+  bool is_read = false;
+  switch (kind.way) {
+    case ColumnWay::kAnyText:
+      value = Value::String(text);
+      is_read = true;
+      break;
+    case ColumnWay::kInteger:
+      is_read = ParseShortInteger(text, kind.range, value);
+      break;
+    case ColumnWay::kDouble:
+      is_read = ParseShortDouble(text, value);
+      break;
+    case ColumnWay::kBoolean:
+      is_read = ReadShortBoolean(text, value);
+      break;
+    case ColumnWay::kOther:
+      break;
+  }
+  if (is_read) [[likely]] {
+    return ValueFault::kNone;
+  }
+  return ReadOtherField(schema_.columns[column], text, arena, value);
+}
+
+ValueFault CsvParser::ReadOtherField(const Column& column,
+                                     absl::string_view text, ValueArena& arena,
+                                     Value& value) {
+  if (column.type != SqlType::kVariant) {
+    return ParseValueText(column, text, arena, value);
+  }
+  if (LineChecker(text).Check().fault != JsonFault::kNone) {
+    return ValueFault::kNotJson;
+  }
+  value = Value::Variant(text);
+  return ValueFault::kNone;
+}
+
+bool CsvParser::ParsePlainRow(Task& task) {
+  if (kinds_.empty() || !layout_.has_value() || task.fragment.is_cut ||
+      static_cast<uint64_t>(task.fragment.offset) + scanner_.position() <
+          header_end_) {
+    return false;
+  }
+  ValueArena& arena = task.result.value_arena();
+  const size_t fields = columns_of_fields_.size();
+  const uint32_t* const columns = columns_of_fields_.data();
+  const uint32_t key_number = layout_->key.value_or(kNoColumn);
+  // Nulls, until they are read.
+  Value* const row = task.result.NewRow().data();
+  CsvField key;
+  bool good = true;
+  const auto take = [&](uint32_t number, CsvField field)
+      __attribute__((always_inline)) {
+    if (number == key_number) [[unlikely]]
+      key = field;
+    if (number >= fields || columns[number] == kNoColumn) return;
+    const uint32_t column = columns[number];
+    const absl::string_view text = TextOf(task.text, field, arena);
+    if (!field.is_quoted && IsNull(text)) {
+      good &= kinds_[column].nullable;
+    } else {
+      good &= ReadField(column, text, arena, row[column]) == ValueFault::kNone;
+    }
+  };
+  if (scanner_.NextPlain(take)) [[likely]] {
+    const CsvRecord& record = scanner_.record();
+    const bool is_whole = layout_->fields.has_value() && !config_.flexible
+                              ? record.field_count == *layout_->fields
+                              : record.field_count >= fields;
+    if (good && is_whole && record.begin != record.end &&
+        record.end - record.begin <= config_.record_bytes_max &&
+        CheckUtf8(task, record)) [[likely]] {
+      AddRecord(task, record, key_number == kNoColumn ? nullptr : &key);
+      return true;
+    }
+    scanner_.GoBack();
+  }
+  task.result.DropRow();
+  return false;
+}
+
 bool CsvParser::ReadRow(Task& task, const CsvRecord& record) {
   ValueArena& arena = task.result.value_arena();
   const CsvField* const fields = scanner_.fields().data();
   const uint32_t* const places = layout_->columns.data();
-  Value* const row = row_.data();
-  for (size_t i = 0; i < kinds_.size(); ++i) {
-    const ColumnKind& kind = kinds_[i];
-    ValueFault fault = ValueFault::kNone;
+  // Nulls, until they are read.
+  const std::span<Value> row = task.result.NewRow();
+  for (size_t i = 0; i < row.size(); ++i) {
+    ValueFault fault = ValueFault::kNull;
     absl::string_view text;
+    bool is_null = true;
     if (places[i] < record.field_count) [[likely]] {
       const CsvField& field = fields[places[i]];
       text = TextOf(task.text, field, arena);
-      if (!field.is_quoted && IsNull(text)) {
-        row[i] = Value();
-        if (!kind.nullable) fault = ValueFault::kNull;
-      } else if (kind.is_any_text) {
-        row[i] = Value::String(text);
-      } else {
-        fault = ReadValue(schema_.columns[i], text, arena, row[i]);
-      }
-    } else {
-      row[i] = Value();
-      if (!kind.nullable) fault = ValueFault::kNull;
+      is_null = !field.is_quoted && IsNull(text);
+    }
+    if (!is_null) [[likely]] {
+      fault = ReadField(i, text, arena, row[i]);
+    } else if (kinds_[i].nullable) {
+      continue;
     }
     if (fault != ValueFault::kNone) [[unlikely]] {
+      task.result.DropRow();
       AddBadValue(task, record, i, fault, text);
       return false;
     }
@@ -237,12 +330,13 @@ void CsvParser::AddBadValue(Task& task, const CsvRecord& record, size_t column,
   AddError(task, record, std::move(error));
 }
 
-void CsvParser::AddRecord(Task& task, const CsvRecord& record) {
+void CsvParser::AddRecord(Task& task, const CsvRecord& record,
+                          const CsvField* key_field) {
   RecordEntry entry{.value_begin = task.fragment.begin + record.begin,
                     .value_size = record.end - record.begin,
                     .offset = task.fragment.offset + record.begin};
-  if (layout_->key.has_value() && *layout_->key < record.field_count) {
-    const CsvField& field = scanner_.fields()[*layout_->key];
+  if (key_field != nullptr) {
+    const CsvField& field = *key_field;
     absl::string_view key =
         task.text.substr(field.begin, field.end - field.begin);
     if (field.is_quoted || !IsNull(key)) {
@@ -280,8 +374,8 @@ bool CsvParser::IsNullToken(absl::string_view text) const {
 absl::string_view CsvParser::TextOf(absl::string_view text,
                                     const CsvField& field,
                                     ValueArena& arena) const {
-  const absl::string_view content =
-      text.substr(field.begin, field.end - field.begin);
+  const absl::string_view content(text.data() + field.begin,
+                                  field.end - field.begin);
   if (!field.has_escapes) [[likely]] {
     return content;
   }

@@ -9,6 +9,7 @@
 #include "core/format/csv/layout.h"
 #include "core/format/csv/scanner.h"
 #include "core/format/result_builder.h"
+#include "core/format/value_text/number_text.h"
 #include "core/format/value_text/value_fault.h"
 #include "core/record/schema.h"
 #include "core/record/value.h"
@@ -49,24 +50,48 @@ class CsvParser final : public Parser {
   absl::StatusOr<bool> LearnPrologue(absl::string_view beginning) override;
 
  private:
+  static constexpr uint32_t kNoColumn = 0xffffffff;
+
   struct Task;
+  // How a column's values are read: most types have a short way.
+  enum class ColumnWay : uint8_t {
+    kAnyText,
+    kInteger,
+    kDouble,
+    kBoolean,
+    kOther,
+  };
   // What every value asks of its column.
   struct ColumnKind {
-    SqlType type = SqlType::kVarchar;
+    ColumnWay way = ColumnWay::kOther;
     bool nullable = true;
-    // Text of any length.
-    bool is_any_text = false;
+    // Of an integer.
+    IntegerRange range = {};
   };
 
+  // The fast way for what most records are: plain ones whose fields go to their
+  // columns as they are found, and fit. False: nothing was read, and
+  // ParseRecord has to tell what it is.
+  bool ParsePlainRow(Task& task);
   void ParseRecord(Task& task, const CsvRecord& record);
   // Whether the record is one; otherwise its error was added.
   bool CheckRecord(Task& task, const CsvRecord& record);
   static bool CheckUtf8(Task& task, const CsvRecord& record);
-  // Fills row_. False: the record's error was added.
+  static ColumnKind KindOf(const Column& column);
+  // The value of the text of a field that is not null.
+  ValueFault ReadField(size_t column, absl::string_view text, ValueArena& arena,
+                       Value& value) const;
+  // The same by the long way.
+  [[gnu::noinline]] static ValueFault ReadOtherField(const Column& column,
+                                                     absl::string_view text,
+                                                     ValueArena& arena,
+                                                     Value& value);
+  // Appends the row. False: the record's error was added instead.
   bool ReadRow(Task& task, const CsvRecord& record);
   void AddBadValue(Task& task, const CsvRecord& record, size_t column,
                    ValueFault fault, absl::string_view text);
-  void AddRecord(Task& task, const CsvRecord& record);
+  // `key`: null where it has none.
+  void AddRecord(Task& task, const CsvRecord& record, const CsvField* key);
   void AddError(Task& task, const CsvRecord& record, ParseError error);
   void SetLayout(CsvLayout layout);
   // `is_whole`: nothing comes behind `text`, which begins at `offset`.
@@ -91,13 +116,15 @@ class CsvParser final : public Parser {
   // Of its columns, side by side.
   std::vector<ColumnKind> kinds_;
   std::optional<CsvLayout> layout_;
+  // The other way round: of each field that is looked at its column, or
+  // kNoColumn.
+  std::vector<uint32_t> columns_of_fields_;
   // Behind the header, from the input's beginning; what begins before it is
   // passed over.
   uint64_t header_end_ = 0;
   // Why there is no layout; empty: no header was seen.
   std::string header_problem_;
   CsvScanner scanner_;
-  std::vector<Value> row_;
   ParseProgress progress_;
 };
 

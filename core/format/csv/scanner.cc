@@ -1,5 +1,7 @@
 #include "core/format/csv/scanner.h"
 
+#include "core/format/csv/scanner_inl.h"
+
 #include <absl/strings/match.h>
 
 #include <algorithm>
@@ -51,69 +53,23 @@ const CsvRecord& CsvScanner::Next() {
 }
 
 bool CsvScanner::ReadPlainRecord() {
-  // Held in registers: nobody else is told before it is over.
-  CsvSpecialBytes::Place place = specials_.place();
-  const auto next = [this, &place] { return specials_.NextFrom(place); };
-  uint32_t special = special_;
-  const absl::string_view text = text_;
-  const char delimiter = dialect_.delimiter;
-  const char quote = dialect_.quote.value_or(delimiter);
-  const uint32_t begin = at_;
-  uint32_t field = begin;
-  uint32_t count = 0;
-  uint32_t lines = 1;
-  while (special < text.size()) {
-    CsvField& kept = fields_[std::min(count, fields_max_)];
-    char byte = text[special];
-    if (byte == quote && special == field && quote != delimiter) {
-      bool has_escapes = false;
-      uint32_t close = 0;
-      while (true) {
-        close = next();
-        if (close == text.size()) return false;
-        byte = text[close];
-        if (byte == quote) {
-          if (close + 1 == text.size() || text[close + 1] != quote) break;
-          has_escapes = true;
-          next();
-        } else if (byte == '\n') {
-          if (close - begin > record_bytes_max_) return false;
-          ++lines;
-        }
-      }
-      special = next();
-      if (special != close + 1 || special == text.size()) return false;
-      kept = {.begin = field + 1,
-              .end = close,
-              .is_quoted = true,
-              .has_escapes = has_escapes};
-      byte = text[special];
-    } else {
-      kept = {.begin = field, .end = special};
-    }
-    if (byte == delimiter) [[likely]] {
-      ++count;
-      field = special + 1;
-      special = next();
-      continue;
-    }
-    uint32_t newline = special;
-    if (byte == '\r') newline = next();
-    // Neither a quote in a field nor a CR alone.
-    if (newline == text.size() || text[newline] != '\n' ||
-        newline - special > 1 || special - begin > record_bytes_max_) {
-      return false;
-    }
-    specials_.GoTo(place);
-    PassSpecial();
-    record_.end = special;
-    record_.next = at_ = newline + 1;
-    record_.lines = lines;
-    record_.field_count = count + 1;
-    record_.is_blank = count == 0 && special == begin && !fields_[0].is_quoted;
+  CsvField* const fields = fields_.data();
+  const uint32_t fields_max = fields_max_;
+  if (ReadPlainFields([=](uint32_t number, CsvField field) {
+        fields[std::min(number, fields_max)] = field;
+      })) [[likely]] {
     return true;
   }
+  GoBack();
   return false;
+}
+
+void CsvScanner::GoBack() {
+  record_ = CsvRecord{.begin = record_.begin};
+  at_ = record_.begin;
+  measured_from_ = measured_from_before_;
+  special_ = special_before_;
+  if (special_ < text_.size()) specials_.GoBack(place_before_, special_ + 1);
 }
 
 void CsvScanner::ReadComment() {

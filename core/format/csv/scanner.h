@@ -81,16 +81,32 @@ class CsvScanner {
   uint32_t position() const { return at_; }
   // The next record. Requires: not AtEnd().
   const CsvRecord& Next();
+  // The next record, if it is what most are: fields with or without quotes that
+  // a line end follows, by RFC 4180. `take(number, field)` is called with each
+  // field, numbered from 0, before the record is known to be one; fields() has
+  // none of them. Returns: whether it is one; otherwise nothing was read.
+  // Requires: not AtEnd(). Defined in scanner_inl.h.
+  template <typename TakeField>
+  bool NextPlain(TakeField take);
+  const CsvRecord& record() const { return record_; }
+  // Before the record that NextPlain passed. Requires: nothing came between.
+  void GoBack();
   // Its first fields. Lifetime: until the next call of Next.
   std::span<const CsvField> fields() const {
     return std::span(fields_).first(std::min(record_.field_count, fields_max_));
   }
 
  private:
-  // The fast way for what most records are: fields with or without quotes that
-  // a line end follows, by RFC 4180. False: it is something else, and nothing
-  // was read.
+  // The fast way for what most records are (NextPlain), to fields_.
+  // False: it is something else, and nothing was read.
   bool ReadPlainRecord();
+  // The same, each field to `take`; where it is something else, special bytes
+  // were passed.
+  template <typename TakeField>
+  bool ReadPlainFields(TakeField take);
+  // It ends before its line end, behind which at_ is.
+  void SetPlainRecord(uint32_t begin, uint32_t end, uint32_t lines,
+                      uint32_t fields);
 
   // Each reads on from at_ and moves behind what it read; returns whether
   // another field follows.
@@ -131,6 +147,10 @@ class CsvScanner {
   uint32_t at_ = 0;
   // The first special byte that is not before at_.
   uint32_t special_ = 0;
+  // All as they were before the plain record.
+  uint32_t measured_from_before_ = 0;
+  uint32_t special_before_ = 0;
+  CsvSpecialBytes::Place place_before_;
   // From where the length of the record is measured.
   uint32_t measured_from_ = 0;
   CsvRecord record_;

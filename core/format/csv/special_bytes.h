@@ -6,13 +6,8 @@
 
 #include <absl/strings/string_view.h>
 
-#include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 namespace penstock::core {
 
@@ -26,39 +21,33 @@ constexpr size_t CsvOpenBytesMax(size_t record_bytes_max) {
 }
 
 // Gives the offsets of delimiters, quotes, CR, LF and, where they escape,
-// backslashes, one after the other: 64 bytes become one word of bits, so that
-// the bytes between them cost next to nothing.
+// backslashes, one after the other: 64 bytes become one word of bits, and some
+// of those words a list of offsets, so that the bytes between them cost next to
+// nothing and no branch depends on where they are.
 //
 // Owner:    a scanner or splitter. Threads: thread-compatible.
 // Lifetime: the text outlives its use.
+// Bound:    the offsets of one window.
 class CsvSpecialBytes {
  public:
   enum class Fields { kFound, kPassedOver };
 
   // `fields`: whether delimiters and CR are looked for.
-  CsvSpecialBytes(const CsvDialect& dialect, Fields fields) {
-    Seek('\n');
-    Seek(dialect.quote.value_or('\n'));
-    if (fields == Fields::kFound) {
-      Seek('\r');
-      Seek(dialect.delimiter);
-    }
-    if (dialect.escape == CsvEscape::kBackslash) {
-      while (count_ < kSoughtMax) Seek('\\');
-    }
-  }
+  CsvSpecialBytes(const CsvDialect& dialect, Fields fields);
 
-  // How far it came.
+  // How far it came in a window: what is left of its offsets.
   struct Place {
-    // Of the word that is looked at, and its bits that are left.
-    uint32_t base = 0;
-    uint64_t bits = 0;
+    const uint32_t* next = nullptr;
+    const uint32_t* end = nullptr;
+    // Behind the window, and how many there were before and with it.
+    uint32_t window_end = 0;
+    uint32_t windows = 0;
   };
 
   // Starts over at the beginning of `text`. Requires: text.size() < 2^32.
   void Begin(absl::string_view text) {
     text_ = text;
-    place_ = {.base = 0, .bits = text.empty() ? 0 : BitsAt(0)};
+    place_ = {};
   }
 
   // The next one, which is passed then; text.size() if there is none.
@@ -66,95 +55,45 @@ class CsvSpecialBytes {
 
   // The same from a place of one's own, which GoTo makes this one's.
   // Inline always: it runs for every field.
-  [[gnu::always_inline]] uint32_t NextFrom(Place& place) const {
-    if (place.bits == 0 && !FindWord(place)) {
-      return static_cast<uint32_t>(text_.size());
+  [[gnu::always_inline]] uint32_t NextFrom(Place& place) {
+    if (place.next == place.end) [[unlikely]] {
+      place = FindWindow(place.window_end);
     }
-    const auto bit = static_cast<uint32_t>(std::countr_zero(place.bits));
-    place.bits &= place.bits - 1;
-    return place.base + bit;
+    return *place.next++;
   }
   const Place& place() const { return place_; }
   void GoTo(const Place& place) { place_ = place; }
 
+  // Goes back to a place from before; the next one is the first from `at` on.
+  void GoBack(const Place& place, uint32_t at);
+
  private:
   static constexpr uint32_t kWordBytes = 64;
-
-  // Goes on to a word with some in it. False: there is none.
-  [[gnu::noinline]] bool FindWord(Place& place) const {
-    do {
-      if (text_.size() - place.base <= kWordBytes) {
-        place.base = static_cast<uint32_t>(text_.size());
-        return false;
-      }
-      place.base += kWordBytes;
-      place.bits = BitsAt(place.base);
-    } while (place.bits == 0);
-    return true;
-  }
-
-  // Requires: begin < text_.size().
-  uint64_t BitsAt(uint32_t begin) const {
-    const size_t left = text_.size() - begin;
-    if (left >= kWordBytes) return BitsOf(text_.data() + begin);
-    char last[kWordBytes] = {};
-    std::memcpy(last, text_.data() + begin, left);
-    return BitsOf(last) & ((uint64_t{1} << left) - 1);
-  }
-
-  uint64_t BitsOf(const char* bytes) const {
-    switch (count_) {
-      case 2:
-        return BitsOf<2>(bytes);
-      case 4:
-        return BitsOf<4>(bytes);
-      default:
-        return BitsOf<kSoughtMax>(bytes);
-    }
-  }
-
-#ifdef __SSE2__
-  using Sought = __m128i;
-
-  void Seek(char byte) { sought_[count_++] = _mm_set1_epi8(byte); }
-
-  template <int kCount>
-  uint64_t BitsOf(const char* bytes) const {
-    uint64_t bits = 0;
-    for (uint32_t part = 0; part < kWordBytes; part += 16) {
-      const __m128i all =
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + part));
-      __m128i found = _mm_cmpeq_epi8(all, sought_[0]);
-      for (int i = 1; i < kCount; ++i) {
-        found = _mm_or_si128(found, _mm_cmpeq_epi8(all, sought_[i]));
-      }
-      const auto mask = static_cast<uint32_t>(_mm_movemask_epi8(found));
-      bits |= uint64_t{mask} << part;
-    }
-    return bits;
-  }
-#else
-  using Sought = char;
-
-  void Seek(char byte) { sought_[count_++] = byte; }
-
-  template <int kCount>
-  uint64_t BitsOf(const char* bytes) const {
-    uint64_t bits = 0;
-    for (uint32_t i = 0; i < kWordBytes; ++i) {
-      bool found = false;
-      for (int k = 0; k < kCount; ++k) found |= bytes[i] == sought_[k];
-      bits |= uint64_t{found} << i;
-    }
-    return bits;
-  }
-#endif
-
+  static constexpr uint32_t kWindowBytes = 1024;
+  // How many offsets may be written behind those that there are.
+  static constexpr uint32_t kSpare = 8;
   static constexpr int kSoughtMax = 5;
-  Sought sought_[kSoughtMax] = {};
-  int count_ = 0;
+
+  // Writes the offsets of words to `to`: `base` plus the place in `bytes`.
+  // Requires: `size` is a multiple of kWordBytes.
+  // Returns: behind the last one.
+  using Index = uint32_t* (*)(const char* bytes, size_t size,
+                              const char* sought, uint32_t base, uint32_t* to);
+  // What this processor does best.
+  static Index IndexFor(int sought);
+
+  // The first window from `begin` on that has some in it; behind the last one
+  // one with the text's end. Requires: begin is that of a word.
+  Place FindWindow(uint32_t begin);
+
+  // Each once.
+  char sought_[kSoughtMax] = {};
+  Index index_ = nullptr;
   absl::string_view text_;
   Place place_;
+  // So many windows were found; the offsets are the last one's.
+  uint32_t windows_ = 0;
+  uint32_t offsets_[kWindowBytes + kSpare];
 };
 
 }  // namespace penstock::core

@@ -16,43 +16,12 @@
 namespace penstock::core {
 namespace {
 
-// The integers of a type: from `min` to `max`.
-struct IntegerRange {
-  int64_t min = 0;
-  uint64_t max = 0;
-  bool is_signed = true;
-};
-
 template <typename Integer>
 constexpr IntegerRange RangeOf() {
   using Limits = std::numeric_limits<Integer>;
   return {.min = static_cast<int64_t>(Limits::min()),
           .max = static_cast<uint64_t>(Limits::max()),
           .is_signed = Limits::is_signed};
-}
-
-IntegerRange RangeOf(SqlType type) {
-  switch (type) {
-    case SqlType::kTinyint:
-      return RangeOf<int8_t>();
-    case SqlType::kSmallint:
-      return RangeOf<int16_t>();
-    case SqlType::kInteger:
-      return RangeOf<int32_t>();
-    case SqlType::kBigint:
-      return RangeOf<int64_t>();
-    case SqlType::kTinyintUnsigned:
-      return RangeOf<uint8_t>();
-    case SqlType::kSmallintUnsigned:
-      return RangeOf<uint16_t>();
-    case SqlType::kIntegerUnsigned:
-      return RangeOf<uint32_t>();
-    case SqlType::kBigintUnsigned:
-      return RangeOf<uint64_t>();
-    default:
-      CHECK(false) << SqlTypeName(type) << " is no integer";
-      return {};
-  }
 }
 
 ValueFault MakeInteger(bool negative, uint64_t size, const IntegerRange& range,
@@ -178,8 +147,35 @@ ValueFault ParseFloat(absl::string_view text, Value& value) {
 
 }  // namespace
 
-ValueFault ParseInteger(absl::string_view text, SqlType type, Value& value) {
-  const IntegerRange range = RangeOf(type);
+IntegerRange IntegerRangeOf(SqlType type) {
+  switch (type) {
+    case SqlType::kTinyint:
+      return RangeOf<int8_t>();
+    case SqlType::kSmallint:
+      return RangeOf<int16_t>();
+    case SqlType::kInteger:
+      return RangeOf<int32_t>();
+    case SqlType::kBigint:
+      return RangeOf<int64_t>();
+    case SqlType::kTinyintUnsigned:
+      return RangeOf<uint8_t>();
+    case SqlType::kSmallintUnsigned:
+      return RangeOf<uint16_t>();
+    case SqlType::kIntegerUnsigned:
+      return RangeOf<uint32_t>();
+    case SqlType::kBigintUnsigned:
+      return RangeOf<uint64_t>();
+    default:
+      CHECK(false) << SqlTypeName(type) << " is no integer";
+      return {};
+  }
+}
+
+ValueFault ParseInteger(absl::string_view text, const IntegerRange& range,
+                        Value& value) {
+  if (ParseShortInteger(text, range, value)) [[likely]] {
+    return ValueFault::kNone;
+  }
   const bool negative = !text.empty() && text.front() == '-';
   const absl::string_view digits = text.substr(negative ? 1 : 0);
   // No 19 digits overflow.
@@ -197,6 +193,9 @@ ValueFault ParseInteger(absl::string_view text, SqlType type, Value& value) {
 }
 
 ValueFault ParseDouble(absl::string_view text, Value& value) {
+  if (ParseShortDouble(text, value)) [[likely]] {
+    return ValueFault::kNone;
+  }
   return ParseFloat<double>(text, value);
 }
 

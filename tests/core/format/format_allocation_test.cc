@@ -1,5 +1,6 @@
 // A parser allocates for fragments, never for records or values. This program
 // counts every allocation, so it holds no other test.
+#include "core/format/csv/csv_format.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/record/block.h"
 #include "tests/support/count_allocations.h"
@@ -37,6 +38,14 @@ Schema Columns() {
         .children = {{.name = "lat", .type = SqlType::kReal}}}}};
 }
 
+Fragment FragmentOf(const std::string& text) {
+  auto block = std::make_shared<Block>(text.size() + 64);
+  std::memcpy(block->data(), text.data(), text.size());
+  return {.block = std::move(block),
+          .size = static_cast<uint32_t>(text.size()),
+          .is_last = true};
+}
+
 Fragment MakeFragment(size_t records) {
   std::string text;
   for (size_t i = 0; i < records; ++i) {
@@ -48,11 +57,7 @@ Fragment MakeFragment(size_t records) {
         R"("more":{"a":[1]},"tags":["x","y"],"counts":{"a":1,"b":2,"a":3},)",
         R"("geo":{"lat":1.5}})", "\n");
   }
-  auto block = std::make_shared<Block>(text.size() + 64);
-  std::memcpy(block->data(), text.data(), text.size());
-  return {.block = std::move(block),
-          .size = static_cast<uint32_t>(text.size()),
-          .is_last = true};
+  return FragmentOf(text);
 }
 
 size_t Allocations(Parser& parser, const Fragment& fragment, size_t records) {
@@ -70,6 +75,23 @@ TEST(FormatAllocationTest, RowsCostNoAllocationEach) {
   // The first one learns how many records and which members there are.
   Allocations(*parser, fragment, kRecords);
   // The batch, its vectors and the slabs of its arena.
+  EXPECT_LT(Allocations(*parser, fragment, kRecords), 30u);
+}
+
+TEST(FormatAllocationTest, RowsOfCsvCostNoAllocationEach) {
+  constexpr size_t kRecords = 1'000;
+  // The first six of the columns, and escapes that are copied.
+  Schema schema = Columns();
+  schema.columns.resize(6);
+  const std::unique_ptr<Parser> parser = *MakeCsvParser(CsvConfig{}, schema);
+  std::string text;
+  for (size_t i = 0; i < kRecords; ++i) {
+    absl::StrAppend(&text, i, R"(,12.50,0.1e-3,"a rather ""long"" note",)",
+                    "2026-01-31T23:59:59.5Z,",
+                    "00112233-4455-6677-8899-aabbccddeeff\n");
+  }
+  const Fragment fragment = FragmentOf(text);
+  Allocations(*parser, fragment, kRecords);
   EXPECT_LT(Allocations(*parser, fragment, kRecords), 30u);
 }
 

@@ -440,6 +440,23 @@ TEST(CsvFormatTest, WrongConfigurationsAreRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+// A record that is given up is measured from the byte order mark on, also where
+// the fast way looked at it first.
+TEST(CsvFormatTest, AByteOrderMarkCountsTowardsWhatIsTooLong) {
+  CsvConfig config;
+  config.record_bytes_max = 12;
+  const size_t open_bytes_max = CsvOpenBytesMax(config.record_bytes_max);
+  // The first LF at which the record may be given up.
+  const std::string text =
+      absl::StrCat(kByteOrderMark, "\"", std::string(open_bytes_max - 4, 'x'),
+                   "\n", "1,2\n", std::string(40, 'y'), "\"\n");
+  const ParsedText parsed = ParsePairs(config, text);
+  EXPECT_THAT(parsed.rows, ElementsAre("string '1' | string '2'"));
+  EXPECT_EQ(
+      ParseInReads(**MakeCsvParser(config, Texts({"a", "b"})), text, 64).rows,
+      parsed.rows);
+}
+
 // --- Against another reader.
 
 CsvConfig RandomConfig(Random& random) {
