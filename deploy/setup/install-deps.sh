@@ -52,6 +52,8 @@ test_packages=(
   clang-14
   clang-format-14
   clang-tidy-14
+  clickhouse-client
+  clickhouse-server
   curl
   iproute2
   kcat

@@ -127,10 +127,7 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
     const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const JsonConfig* const json,
                    CheckFormatConfig<JsonConfig>(config, "json"));
-  std::optional<KeyPath> key;
-  if (json->key.has_value()) {
-    ASSIGN_OR_RETURN(key, KeyPath::Parse(*json->key));
-  }
+  ASSIGN_OR_RETURN(std::optional<KeyPath> key, KeyPath::ParseIfAny(json->key));
   return std::make_unique<JsonParser>(json->record_bytes_max, std::move(key),
                                       schema);
 }

@@ -154,10 +154,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeMsgpackParser(
     const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const MsgpackConfig* const msgpack,
                    CheckFormatConfig<MsgpackConfig>(config, "msgpack"));
-  std::optional<KeyPath> key;
-  if (msgpack->key.has_value()) {
-    ASSIGN_OR_RETURN(key, KeyPath::Parse(*msgpack->key));
-  }
+  ASSIGN_OR_RETURN(std::optional<KeyPath> key,
+                   KeyPath::ParseIfAny(msgpack->key));
   return std::make_unique<MsgpackParser>(msgpack->record_bytes_max,
                                          std::move(key), schema);
 }

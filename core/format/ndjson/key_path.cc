@@ -1,6 +1,7 @@
 #include "core/format/ndjson/key_path.h"
 
 #include "core/base/error.h"
+#include "core/base/status_macros.h"
 #include "core/format/ndjson/json_token.h"
 
 #include <absl/strings/str_cat.h>
@@ -17,12 +18,19 @@ absl::StatusOr<KeyPath> KeyPath::Parse(absl::string_view text) {
                   [](const std::string& name) { return name.empty(); })) {
     return MakeError(
         Reason::INVALID_CONFIG,
-        absl::StrCat("format ndjson: key \"", text,
+        absl::StrCat("key \"", text,
                      "\" has an empty member name; write names separated by "
                      "single dots, as in user.id"),
         {{"field", "key"}});
   }
   return KeyPath(std::move(names));
+}
+
+absl::StatusOr<std::optional<KeyPath>> KeyPath::ParseIfAny(
+    const std::optional<std::string>& text) {
+  if (!text.has_value()) return std::optional<KeyPath>();
+  ASSIGN_OR_RETURN(KeyPath key, Parse(*text));
+  return std::optional<KeyPath>(std::move(key));
 }
 
 bool KeyPath::UnescapedIs(absl::string_view raw, absl::string_view name) {

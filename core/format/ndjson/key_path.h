@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,9 @@ class KeyPath {
  public:
   // Errors: INVALID_CONFIG for an empty path or an empty name in it.
   static absl::StatusOr<KeyPath> Parse(absl::string_view text);
+  // That of a format's configuration, which may have none.
+  static absl::StatusOr<std::optional<KeyPath>> ParseIfAny(
+      const std::optional<std::string>& text);
 
   size_t size() const { return names_.size(); }
   // Whether a member name, as it stands between its quotes, is the one at

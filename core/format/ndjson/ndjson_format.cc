@@ -140,10 +140,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
     const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const NdjsonConfig* const ndjson,
                    CheckFormatConfig<NdjsonConfig>(config, "ndjson"));
-  std::optional<KeyPath> key;
-  if (ndjson->key.has_value()) {
-    ASSIGN_OR_RETURN(key, KeyPath::Parse(*ndjson->key));
-  }
+  ASSIGN_OR_RETURN(std::optional<KeyPath> key,
+                   KeyPath::ParseIfAny(ndjson->key));
   return std::make_unique<NdjsonParser>(ndjson->record_bytes_max,
                                         std::move(key), schema);
 }
