@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <clocale>
 #include <limits>
+#include <locale>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,17 +65,21 @@ TEST(ExpositionTest, B115LabelsAreEscapedAndValidUtf8) {
               HasSubstr("\ng{path=\"log-\ufffd-name\"} 1\n"));
 }
 
-// A locale whose decimal point is a comma, or the nearest that there is.
+class CommaForPoint final : public std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
 TEST(ExpositionTest, B118NumbersDoNotFollowTheLocale) {
-  const char* const locale = setlocale(LC_ALL, "de_DE.UTF-8");
+  const std::locale before = std::locale::global(
+      std::locale(std::locale::classic(), new CommaForPoint));
   Exposition to;
   to.Family("g", "Help.", Type::kGauge);
-  to.Sample({}, 0.5);
-  setlocale(LC_ALL, "C");
-  if (locale == nullptr) {
-    GTEST_SKIP() << "NOTHING WAS TESTED: there is no locale de_DE.UTF-8";
-  }
-  EXPECT_EQ(std::move(to).Take(), "# HELP g Help.\n# TYPE g gauge\ng 0.5\n");
+  to.Sample({}, 1234.5);
+  const std::string text = std::move(to).Take();
+  std::locale::global(before);
+  EXPECT_EQ(text, "# HELP g Help.\n# TYPE g gauge\ng 1234.5\n");
 }
 
 TEST(ExpositionTest, NumbersAreWhatPrometheusReads) {
