@@ -7,6 +7,7 @@
 #include "core/base/notification.h"
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "proto/penstock/v1/control.grpc.pb.h"
+#include "proto/penstock/v1/operations.grpc.pb.h"
 #include "proto/wire/proto_time.h"
 
 #include <grpcpp/channel.h>
@@ -126,6 +127,26 @@ absl::StatusOr<v1::ValidateConnectorResponse> Client::ValidateConnector(
   return CallAndWait<v1::ValidateConnectorResponse>(
       request.probe() ? kProbeDeadline : kDiscoveryDeadline, request,
       [&stub](auto... call) { stub->async()->ValidateConnector(call...); });
+}
+
+absl::StatusOr<std::string> Client::GetLogLevel() {
+  const auto stub = v1::OperationsService::NewStub(channel_);
+  const auto response = CallAndWait<v1::GetLogLevelResponse>(
+      kDiscoveryDeadline, v1::GetLogLevelRequest(),
+      [&stub](auto... call) { stub->async()->GetLogLevel(call...); });
+  if (!response.ok()) return response.status();
+  return response->level();
+}
+
+absl::StatusOr<std::string> Client::SetLogLevel(const std::string& level) {
+  v1::SetLogLevelRequest request;
+  request.set_level(level);
+  const auto stub = v1::OperationsService::NewStub(channel_);
+  const auto response = CallAndWait<v1::SetLogLevelResponse>(
+      kDiscoveryDeadline, request,
+      [&stub](auto... call) { stub->async()->SetLogLevel(call...); });
+  if (!response.ok()) return response.status();
+  return response->previous_level();
 }
 
 absl::StatusOr<v1::DrainResponse> Client::Drain(absl::Duration deadline,

@@ -73,6 +73,10 @@ class Client {
       const v1::DescribeConnectorTypeRequest& request);
   absl::StatusOr<v1::ValidateConnectorResponse> ValidateConnector(
       const v1::ValidateConnectorRequest& request);
+  // The level of the worker's log: `info`, `warning` or `error`. Blocks: as
+  // above. SetLogLevel returns the one before. Errors: INVALID_REQUEST.
+  absl::StatusOr<std::string> GetLogLevel();
+  absl::StatusOr<std::string> SetLogLevel(const std::string& level);
   // Drains the whole worker. Blocks: as above, but until it is drained: at most
   // `deadline` more.
   absl::StatusOr<v1::DrainResponse> Drain(absl::Duration deadline,

@@ -12,6 +12,7 @@
 #include "core/base/version.h"
 #include "core/connector/registry.h"
 #include "proto/wire/transport.h"
+#include "server/admin/event_log.h"
 #include "server/admin/http_server.h"
 #include "server/admin/status_json.h"
 #include "server/admin/status_page.h"
@@ -20,6 +21,8 @@
 #include "server/dispatch/dispatcher.h"
 #include "server/rpc/connector_service.h"
 #include "server/rpc/control_service.h"
+#include "server/rpc/health_service.h"
+#include "server/rpc/operations_service.h"
 #include "server/rpc/position_cache.h"
 #include "server/rpc/watch_hub.h"
 #include "server/rpc/watch_service.h"
@@ -31,7 +34,6 @@
 #include <absl/strings/strip.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
 #include <atomic>
@@ -120,18 +122,20 @@ class WorkerApp final : public App {
                                    .registry = registry_,
                                    .random_seed = 0};
     hub_ = std::make_unique<WatchHub>(identity_.run_id, drivers_);
+    event_log_ = std::make_unique<EventLog>(*hub_);
     ASSIGN_OR_RETURN(
         dispatcher_,
         Dispatcher::Create(
             dispatch, std::move(runtime),
             MakeFileFenceStore(core::PosixFileSystem(), options_.state_dir),
-            hub_.get()));
+            event_log_.get()));
     hub_->SetConnectors(dispatcher_.get());
     connector_service_ = std::make_unique<ConnectorService>(
         *dispatcher_, positions_, registry_, environment, identity_);
     control_service_ =
         std::make_unique<ControlService>(*dispatcher_, positions_);
     watch_service_ = std::make_unique<WatchService>(*hub_, drivers_);
+    health_service_ = std::make_unique<HealthService>(*dispatcher_);
     RETURN_IF_ERROR(Serve());
     if (!options_.admin_listen.empty()) {
       RETURN_IF_ERROR(ServeAdmin());
@@ -149,7 +153,7 @@ class WorkerApp final : public App {
     LOG(INFO).With("deadline_ms",
                    absl::ToInt64Milliseconds(options_.drain_timeout))
         << "draining";
-    health()->SetServingStatus(false);
+    health_service_->SetDraining();
     core::Notification drained;
     std::vector<core::DrainedConnector> connectors;
     hub_->OnDraining(core::RealClock().Now() + options_.drain_timeout);
@@ -177,7 +181,7 @@ class WorkerApp final : public App {
 
  private:
   absl::Status Serve() {
-    grpc::EnableDefaultHealthCheckService(true);
+    grpc::EnableDefaultHealthCheckService(false);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(wire::kMessageBytesMax);
@@ -200,6 +204,8 @@ class WorkerApp final : public App {
     builder.RegisterService(connector_service_.get());
     builder.RegisterService(control_service_.get());
     builder.RegisterService(watch_service_.get());
+    builder.RegisterService(health_service_.get());
+    builder.RegisterService(&operations_service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || (port_ == 0 && !IsUnixAddress(options_.listen))) {
       return core::MakeError(
@@ -210,11 +216,6 @@ class WorkerApp final : public App {
           {{"address", options_.listen}});
     }
     if (IsUnixAddress(options_.listen)) port_ = 0;
-    for (const char* service :
-         {"penstock.v1.ConnectorService", "penstock.v1.ControlService",
-          "penstock.v1.WatchService"}) {
-      health()->SetServingStatus(service, true);
-    }
     return absl::OkStatus();
   }
 
@@ -272,13 +273,10 @@ class WorkerApp final : public App {
             .certificate_end = CertificateEnd(files, options_.tls)};
   }
 
-  grpc::HealthCheckServiceInterface* health() {
-    return server_->GetHealthCheckService();
-  }
-
   void StopServing(absl::Duration grace) {
     if (server_ == nullptr) return;
     // Whoever still waits is answered: the server waits for every call.
+    health_service_->Close();
     hub_->Shutdown();
     dispatcher_->Shutdown();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
@@ -296,10 +294,13 @@ class WorkerApp final : public App {
   const absl::Time started_;
   PositionCache positions_;
   std::unique_ptr<WatchHub> hub_;
+  std::unique_ptr<EventLog> event_log_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<ConnectorService> connector_service_;
   std::unique_ptr<ControlService> control_service_;
   std::unique_ptr<WatchService> watch_service_;
+  std::unique_ptr<HealthService> health_service_;
+  OperationsService operations_service_;
   // Shared with the server.
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;

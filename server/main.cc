@@ -6,6 +6,7 @@
 #include "server/app.h"
 #include "server/command_line.h"
 #include "server/end_of_process.h"
+#include "server/grpc_log.h"
 #include "server/options.h"
 
 #include <CLI/CLI.hpp>
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
   }
   options.drain_timeout = absl::Seconds(drain_s);
   SetUpLog(options);
+  penstock::server::RouteGrpcLog();
 
   // Blocked before any thread is made, so that only this one takes them.
   sigset_t signals;

@@ -129,6 +129,14 @@ void AddInspection(CLI::App& cli, CommandLine& options) {
       ->capture_default_str();
   AddWorkerTarget(*connectors, options.worker);
 
+  CLI::App* log_level = cli.add_subcommand(
+      "log-level", "Show which events a worker logs, or change it.");
+  log_level
+      ->add_option("level", options.log_level,
+                   "info, warning or error, until the next change or restart")
+      ->check(CLI::IsMember({"info", "warning", "error"}));
+  AddWorkerTarget(*log_level, options.worker);
+
   CLI::App* watch = cli.add_subcommand(
       "watch", "Print a worker's events, one JSON object a line.");
   watch->add_option("connectors", options.watch_connectors,

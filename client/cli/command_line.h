@@ -33,6 +33,7 @@ struct CommandLine {
   WorkerTarget worker;
   std::string connector;
   std::string connectors_format = "table";
+  std::string log_level;
   std::vector<std::string> watch_connectors;
   std::vector<std::string> watch_kinds;
   uint64_t watch_events_max = 0;

@@ -3,6 +3,7 @@
 #include "client/cli/completion.h"
 #include "client/cli/conformance_command.h"
 #include "client/cli/exit_code.h"
+#include "client/cli/log_level_command.h"
 #include "core/base/version.h"
 
 #include <CLI/CLI.hpp>
@@ -46,6 +47,9 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
   if (cli.got_subcommand("completion")) {
     std::cout << penstock::client::CompletionScript(cli);
     return CliExit::kOk;
+  }
+  if (cli.got_subcommand("log-level")) {
+    return penstock::client::RunLogLevel(options.worker, options.log_level);
   }
   if (cli.got_subcommand("drain")) {
     return penstock::client::RunDrain(options.drain);

@@ -84,6 +84,23 @@ absl::string_view BaseName(absl::string_view path) {
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// An event is for people: what is longer is data that strayed into it.
+constexpr size_t kMessageBytesMax = 8192;
+constexpr size_t kFieldBytesMax = 2048;
+
+// Cuts `text` at a character's end and says how much went.
+void Cap(size_t bytes_max, std::string& text) {
+  if (text.size() <= bytes_max) return;
+  size_t end = bytes_max;
+  const auto continues = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  while (end > 0 && bytes_max - end < 4 && continues(end)) --end;
+  const size_t cut = text.size() - end;
+  text.resize(end);
+  absl::StrAppend(&text, "... (", cut, " bytes more)");
+}
+
 // Text lines stay one line: control characters are escaped.
 void AppendOneLine(absl::string_view text, std::string& to) {
   for (const char c : text) {
@@ -194,7 +211,8 @@ bool LogEnabled(LogSeverity severity) {
 LogMessage::~LogMessage() { Send(); }
 
 void LogMessage::Send() {
-  const std::string text = std::move(text_).str();
+  std::string text = std::move(text_).str();
+  Cap(kMessageBytesMax, text);
   LogEntry entry;
   entry.severity = severity_;
   entry.time = RealClock().Now();
@@ -206,6 +224,7 @@ void LogMessage::Send() {
 }
 
 void LogMessage::AddField(absl::string_view key, std::string value, bool bare) {
+  if (!bare) Cap(kFieldBytesMax, value);
   fields_.push_back(LogField{std::string(key), std::move(value), bare});
 }
 

@@ -47,6 +47,8 @@ constexpr MethodRoles kMethods[] = {
     {"/penstock.v1.ControlService/CommitCheckpoint", Role::kController},
     {"/penstock.v1.ControlService/Disconnect", Role::kController},
     {"/penstock.v1.ControlService/Drain", Role::kOperator},
+    {"/penstock.v1.OperationsService/GetLogLevel", RoleSet::All()},
+    {"/penstock.v1.OperationsService/SetLogLevel", Role::kOperator},
     {"/penstock.v1.WatchService/Watch", RoleSet::All()},
     {"/penstock.v1.WatchService/WatchCompletion", RoleSet::All()},
     {"/penstock.v1.WatchService/WatchCheckpoint", RoleSet::All()},

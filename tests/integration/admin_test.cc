@@ -1,6 +1,8 @@
 // What a worker shows to probes, scrapers and people: health service,
 // reflection, metrics, liveness, readiness.
 #include "client/channel.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
 #include "proto/penstock/v1/connector.pb.h"
 #include "tests/integration/caller.h"
 #include "tests/integration/real_worker.h"
@@ -88,6 +90,43 @@ TEST_F(AdminTest, HealthServiceSaysServing) {
   EXPECT_EQ(answer, "\x08\x01");  // status: SERVING
 }
 
+// HealthCheckRequest{service: `service`}.
+std::string HealthRequest(const std::string& service) {
+  return std::string("\x0a") + static_cast<char>(service.size()) + service;
+}
+
+TEST_F(AdminTest, HealthServiceKnowsEachConnector) {
+  const auto check = [&](const std::string& method) {
+    return CallOnce(worker_.target(), "/grpc.health.v1.Health/" + method,
+                    HealthRequest("connector/orders"));
+  };
+  EXPECT_EQ(check("Check"), "");          // NOT_FOUND
+  EXPECT_EQ(check("Watch"), "\x08\x03");  // SERVICE_UNKNOWN
+  const std::string source = worker_.Write("in", Lines("line ", 100));
+  ASSERT_OK(caller_.Open(
+      LinesSpec("orders", source, worker_.directory().Path("out"))));
+  EXPECT_EQ(check("Check"), "\x08\x01");  // SERVING
+  EXPECT_EQ(check("Watch"), "\x08\x01");
+  ASSERT_OK(caller_.Delete());
+  EXPECT_EQ(check("Check"), "");
+}
+
+TEST_F(AdminTest, LevelOfTheLogIsChangedWhileItRuns) {
+  ASSERT_OK_AND_ASSIGN(const std::string before,
+                       worker_.client().GetLogLevel());
+  EXPECT_EQ(before, "info");
+  ASSERT_OK_AND_ASSIGN(const std::string previous,
+                       worker_.client().SetLogLevel("error"));
+  EXPECT_EQ(previous, "info");
+  EXPECT_EQ(core::GetLogLevel(), core::LogSeverity::kError);
+  for (const char* wrong : {"", "fatal", "ERROR", "debug"}) {
+    EXPECT_THAT(worker_.client().SetLogLevel(wrong),
+                core::HasReason(core::Reason::INVALID_REQUEST));
+  }
+  ASSERT_OK(worker_.client().SetLogLevel("info"));
+  EXPECT_EQ(core::GetLogLevel(), core::LogSeverity::kInfo);
+}
+
 TEST_F(AdminTest, ReflectionListsEveryService) {
   // ServerReflectionRequest{list_services: ""}.
   const std::string answer =
@@ -96,7 +135,8 @@ TEST_F(AdminTest, ReflectionListsEveryService) {
                std::string("\x3a\x00", 2));
   for (const char* service :
        {"penstock.v1.ConnectorService", "penstock.v1.ControlService",
-        "penstock.v1.WatchService", "grpc.health.v1.Health"}) {
+        "penstock.v1.WatchService", "penstock.v1.OperationsService",
+        "grpc.health.v1.Health"}) {
     EXPECT_THAT(answer, HasSubstr(service));
   }
 }

@@ -61,7 +61,7 @@ MAY_INCLUDE = {
     "core/sinks/*": EXTENSION,
     "proto/wire": PROTOCOL + CONFIGURATIONS + ("proto/penstock",),
     "server/dispatch": ANY_CORE + ("proto/wire", "proto/penstock"),
-    "server": ANY_CORE + ("proto/wire", "proto/penstock"),
+    "server": ANY_CORE + ("proto/wire", "proto/penstock", "proto/grpc"),
     "client/controller": PROTOCOL
     + ("client", "core/pg", "proto/wire", "proto/penstock"),
     "client/conformance": ("core/base", "proto/wire", "proto/penstock"),

@@ -45,6 +45,20 @@ TEST_F(LogTest, SendsSeverityMessageAndFieldsInOrder) {
   EXPECT_EQ(record.fields[2].value, "true");
 }
 
+TEST_F(LogTest, WhatIsLongIsCutAtACharacterAndSaysHowMuchWent) {
+  // The end of what is kept lies in the middle of a character.
+  const std::string text =
+      "x" + std::string(10'000, 'a').replace(8190, 1, "\u00e9");
+  LOG(INFO).With("payload", std::string(5'000, 'p')) << text;
+  ASSERT_THAT(sink_->records(), SizeIs(1));
+  const RecordingLogSink::Record record = sink_->records()[0];
+  EXPECT_EQ(record.message,
+            "x" + std::string(8'190, 'a') + "... (1811 bytes more)");
+  ASSERT_THAT(record.fields, SizeIs(1));
+  EXPECT_EQ(record.fields[0].value,
+            std::string(2'048, 'p') + "... (2952 bytes more)");
+}
+
 TEST_F(LogTest, BelowTheLevelNothingIsEvaluatedOrSent) {
   SetLogLevel(LogSeverity::kError);
   int fields = 0;

@@ -2,6 +2,7 @@
 #include "client/channel.h"
 #include "proto/penstock/v1/connector.pb.h"
 #include "proto/penstock/v1/control.pb.h"
+#include "proto/penstock/v1/operations.pb.h"
 #include "proto/penstock/v1/watch.pb.h"
 #include "tests/server/security/tls_worker.h"
 
@@ -52,6 +53,8 @@ const std::map<std::string, std::string>& Promised() {
       {"/penstock.v1.ControlService/CommitCheckpoint", "c"},
       {"/penstock.v1.ControlService/Disconnect", "c"},
       {kDrain, "p"},
+      {"/penstock.v1.OperationsService/GetLogLevel", "opc"},
+      {"/penstock.v1.OperationsService/SetLogLevel", "p"},
       {"/penstock.v1.WatchService/Watch", "opc"},
       {"/penstock.v1.WatchService/WatchCompletion", "opc"},
       {"/penstock.v1.WatchService/WatchCheckpoint", "opc"},
@@ -68,6 +71,7 @@ std::vector<std::string> Methods() {
   for (const google::protobuf::FileDescriptor* file :
        {v1::ListConnectorTypesRequest::descriptor()->file(),
         v1::QueueRequest::descriptor()->file(),
+        v1::SetLogLevelRequest::descriptor()->file(),
         v1::WatchRequest::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       const auto* service = file->service(i);
