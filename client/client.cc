@@ -57,9 +57,20 @@ Client::Client(std::string target, std::shared_ptr<grpc::Channel> channel,
     : target_(std::move(target)),
       channel_(std::move(channel)),
       calls_(std::make_shared<internal::CallGroup>(options.control.executor)),
-      control_(channel_, options.control) {}
+      control_(channel_, options.control),
+      session_(options.use_session
+                   ? std::make_unique<SessionControl>(
+                         channel_,
+                         SessionControlOptions{.calls = options.control,
+                                               .heartbeat = options.heartbeat})
+                   : nullptr) {}
 
 Client::~Client() { calls_->Close(); }
+
+core::Control& Client::control() {
+  if (session_ != nullptr) return *session_;
+  return control_;
+}
 
 std::unique_ptr<Watch> Client::StartWatch(const v1::WatchRequest& request,
                                           Watch::OnEvent on_event,

@@ -4,6 +4,7 @@
 
 #include "client/channel.h"
 #include "client/grpc_control.h"
+#include "client/session_control.h"
 #include "client/watch.h"
 #include "core/connector/control.h"
 
@@ -33,6 +34,11 @@ namespace penstock::client {
 struct ClientOptions {
   ChannelOptions channel;
   GrpcControlOptions control;
+  // Whether control() commands over one Session, as controllers do, or by a
+  // call for each command, as people and scripts do.
+  bool use_session = false;
+  // Of the Session: see SessionControlOptions.
+  absl::Duration heartbeat = absl::Seconds(5);
 };
 
 // Owner:     the application.
@@ -53,7 +59,9 @@ class Client {
   ~Client();
 
   const std::string& target() const { return target_; }
-  core::Control& control() { return control_; }
+  core::Control& control();
+  // Null: control() makes calls.
+  const SessionControl* session() const { return session_.get(); }
   std::unique_ptr<Watch> StartWatch(const v1::WatchRequest& request,
                                     Watch::OnEvent on_event,
                                     Watch::OnEnd on_end);
@@ -92,6 +100,8 @@ class Client {
   // Health checks; shared with those under way.
   const std::shared_ptr<internal::CallGroup> calls_;
   GrpcControl control_;
+  // Null: not used.
+  const std::unique_ptr<SessionControl> session_;
 };
 
 }  // namespace penstock::client

@@ -1,7 +1,7 @@
 #include "client/grpc_control.h"
 
 #include "client/internal/calls.h"
-#include "client/internal/parts.h"
+#include "client/internal/reply_parts.h"
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "proto/penstock/v1/control.grpc.pb.h"
 #include "proto/wire/connector_status.h"
@@ -24,12 +24,6 @@ using internal::CallGroup;
 
 // Pages of ListConnectors that are followed: a worker has 1,024 connectors.
 constexpr int kPagesMax = 1000;
-
-// The seek of a journaled step's replay data, for sending in fragments.
-std::string ReplayDataOf(const core::StepResult& result) {
-  const auto* replay = std::get_if<core::Resume::Replay>(&result.resume.kind());
-  return replay == nullptr ? std::string() : replay->replay;
-}
 
 // Messages of an upload: `start`, then `whole` in fragments if it is announced.
 // `Set(message, fragment)` puts a fragment into its arm.
@@ -63,15 +57,17 @@ class GrpcControl::Impl {
       : deadlines_(options.deadlines),
         group_(std::make_shared<CallGroup>(options.executor)),
         control_(v1::ControlService::NewStub(channel)),
-        connectors_(v1::ConnectorService::NewStub(channel)) {}
+        connectors_(v1::ConnectorService::NewStub(channel)),
+        parts_(
+            group_, *control_,
+            {.prompt = deadlines_.prompt,
+             .open = deadlines_.open,
+             .slowest_bytes_per_second = deadlines_.slowest_bytes_per_second}) {
+  }
 
-  // Hands `value` to `reply` where callbacks run.
   template <typename T>
   void Deliver(Reply<T> reply, absl::StatusOr<T> value) {
-    group_->Deliver(
-        [reply = std::move(reply), value = std::move(value)]() mutable {
-          reply(std::move(value));
-        });
+    parts_.Deliver<T>(std::move(reply), std::move(value));
   }
 
   // A unary call whose response `convert` turns into a StatusOr<T>.
@@ -105,28 +101,15 @@ class GrpcControl::Impl {
         });
   }
 
-  void FinishQueue(const core::ConnectorRef& ref,
-                   absl::StatusOr<v1::QueueResponse> response,
-                   Reply<core::QueueReply> reply);
-  // Reads what the step lacks, then replies.
-  void CompleteStep(const core::ConnectorRef& ref, wire::DecodedStep step,
-                    Reply<core::QueueReply> reply);
-  void FinishOpen(const std::string& connector,
-                  absl::StatusOr<v1::OpenConnectorResponse> response,
-                  Reply<core::OpenReply> reply);
   void ListPage(std::string token, int pages,
                 std::vector<core::ConnectorStatus> found,
                 Reply<std::vector<core::ConnectorStatus>> reply);
 
   const CallDeadlines& deadlines() const { return deadlines_; }
-  // What `bytes` in fragments may take. More than the longest whole is refused
-  // where it arrives, however long it claims to be.
   absl::Duration TransferTime(uint64_t bytes) const {
-    return absl::Seconds(
-        static_cast<double>(
-            std::min(bytes, wire::FragmentAssembler::kWholeBytesMax)) /
-        static_cast<double>(deadlines_.slowest_bytes_per_second));
+    return parts_.TransferTime(bytes);
   }
+  internal::ReplyParts& parts() { return parts_; }
   const std::shared_ptr<CallGroup>& group() const { return group_; }
   v1::ControlService::Stub& control() { return *control_; }
   v1::ConnectorService::Stub& connectors() { return *connectors_; }
@@ -137,6 +120,7 @@ class GrpcControl::Impl {
   const std::shared_ptr<CallGroup> group_;
   const std::unique_ptr<v1::ControlService::Stub> control_;
   const std::unique_ptr<v1::ConnectorService::Stub> connectors_;
+  internal::ReplyParts parts_;
 };
 
 GrpcControl::GrpcControl(std::shared_ptr<grpc::Channel> channel,
@@ -146,35 +130,6 @@ GrpcControl::GrpcControl(std::shared_ptr<grpc::Channel> channel,
 GrpcControl::~GrpcControl() { impl_->group()->Close(); }
 
 // --- Open, Replay: client streams ------------------------------------------
-
-void GrpcControl::Impl::FinishOpen(
-    const std::string& connector,
-    absl::StatusOr<v1::OpenConnectorResponse> response,
-    Reply<core::OpenReply> reply) {
-  if (!response.ok()) return Deliver(std::move(reply), {response.status()});
-  absl::StatusOr<wire::DecodedOpenReply> decoded = wire::FromProto(*response);
-  if (!decoded.ok()) return Deliver(std::move(reply), {decoded.status()});
-  if (!decoded->base_position.has_value()) {
-    return Deliver<core::OpenReply>(std::move(reply),
-                                    std::move(decoded->reply));
-  }
-  const internal::PartRequest part = {
-      .ref = {.connector = connector, .instance = decoded->reply.instance},
-      .step = decoded->reply.base_steps,
-      .part = v1::STEP_PART_BASE_POSITION,
-      .announced = *decoded->base_position};
-  internal::ReadPart(
-      group_, *control_, deadlines_.open + TransferTime(part.announced.length),
-      part,
-      [this, opened = std::move(decoded->reply),
-       reply = std::move(reply)](absl::StatusOr<std::string> json) mutable {
-        if (!json.ok()) {
-          return Deliver(std::move(reply), {json.status()});
-        }
-        opened.position = *std::move(json);
-        Deliver<core::OpenReply>(std::move(reply), std::move(opened));
-      });
-}
 
 void GrpcControl::Open(core::OpenRequest request,
                        Reply<core::OpenReply> reply) {
@@ -203,7 +158,8 @@ void GrpcControl::Open(core::OpenRequest request,
           }),
       [impl = impl_.get(), connector, reply = std::move(reply)](
           absl::StatusOr<v1::OpenConnectorResponse> response) mutable {
-        impl->FinishOpen(connector, std::move(response), std::move(reply));
+        impl->parts().FinishOpen(connector, std::move(response),
+                                 std::move(reply));
       });
 }
 
@@ -214,7 +170,7 @@ void GrpcControl::Replay(core::CommandHeader header,
   *first.mutable_start() = wire::ToProto(header, request);
   std::optional<std::string> data;
   if (first.start().journaled().resume().replay().data().has_part()) {
-    data = ReplayDataOf(request.result);
+    data = internal::ReplayDataOf(request.result);
   }
   const absl::Duration deadline =
       impl_->deadlines().replay +
@@ -240,53 +196,6 @@ void GrpcControl::Replay(core::CommandHeader header,
 
 // --- Queue -----------------------------------------------------------------
 
-void GrpcControl::Impl::FinishQueue(const core::ConnectorRef& ref,
-                                    absl::StatusOr<v1::QueueResponse> response,
-                                    Reply<core::QueueReply> reply) {
-  if (!response.ok()) return Deliver(std::move(reply), {response.status()});
-  absl::StatusOr<wire::DecodedQueueReply> decoded = wire::FromProto(*response);
-  if (!decoded.ok()) return Deliver(std::move(reply), {decoded.status()});
-  core::QueueReply answer;
-  answer.no_step = decoded->no_step;
-  if (!decoded->step.has_value()) {
-    return Deliver<core::QueueReply>(std::move(reply), std::move(answer));
-  }
-  CompleteStep(ref, *std::move(decoded->step), std::move(reply));
-}
-
-void GrpcControl::Impl::CompleteStep(const core::ConnectorRef& ref,
-                                     wire::DecodedStep step,
-                                     Reply<core::QueueReply> reply) {
-  internal::PartRequest part = {.ref = ref, .step = step.result.step};
-  if (step.full_position.has_value()) {
-    part.part = v1::STEP_PART_FULL_POSITION;
-    part.announced = *step.full_position;
-  } else if (step.replay_data.has_value()) {
-    part.part = v1::STEP_PART_REPLAY_DATA;
-    part.announced = *step.replay_data;
-  } else {
-    core::QueueReply whole;
-    whole.result =
-        std::make_shared<const core::StepResult>(std::move(step.result));
-    return Deliver<core::QueueReply>(std::move(reply), std::move(whole));
-  }
-  internal::ReadPart(
-      group_, *control_,
-      deadlines_.prompt + TransferTime(part.announced.length), part,
-      [this, part, step = std::move(step),
-       reply = std::move(reply)](absl::StatusOr<std::string> data) mutable {
-        if (!data.ok()) {
-          return Deliver(std::move(reply), {data.status()});
-        }
-        if (part.part == v1::STEP_PART_FULL_POSITION) {
-          wire::FillFullPosition(*std::move(data), step);
-        } else {
-          wire::FillReplayData(*std::move(data), step);
-        }
-        CompleteStep(part.ref, std::move(step), std::move(reply));
-      });
-}
-
 void GrpcControl::Queue(core::CommandHeader header, core::QueueRequest request,
                         Reply<core::QueueReply> reply) {
   const absl::Duration deadline =
@@ -297,7 +206,7 @@ void GrpcControl::Queue(core::CommandHeader header, core::QueueRequest request,
       [this](auto... call) { impl_->control().async()->Queue(call...); },
       [impl = impl_.get(), ref = header.ref, reply = std::move(reply)](
           absl::StatusOr<v1::QueueResponse> response) mutable {
-        impl->FinishQueue(ref, std::move(response), std::move(reply));
+        impl->parts().FinishQueue(ref, std::move(response), std::move(reply));
       });
 }
 

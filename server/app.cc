@@ -24,6 +24,7 @@
 #include "server/rpc/health_service.h"
 #include "server/rpc/operations_service.h"
 #include "server/rpc/position_cache.h"
+#include "server/rpc/session_hub.h"
 #include "server/rpc/watch_hub.h"
 #include "server/rpc/watch_service.h"
 #include "server/security/listen_address.h"
@@ -132,8 +133,10 @@ class WorkerApp final : public App {
     hub_->SetConnectors(dispatcher_.get());
     connector_service_ = std::make_unique<ConnectorService>(
         *dispatcher_, positions_, registry_, environment, identity_);
+    sessions_ = std::make_unique<SessionHub>(*dispatcher_, positions_, *hub_,
+                                             drivers_, identity_);
     control_service_ =
-        std::make_unique<ControlService>(*dispatcher_, positions_);
+        std::make_unique<ControlService>(*dispatcher_, positions_, *sessions_);
     watch_service_ = std::make_unique<WatchService>(*hub_, drivers_);
     health_service_ = std::make_unique<HealthService>(*dispatcher_);
     RETURN_IF_ERROR(Serve());
@@ -277,6 +280,7 @@ class WorkerApp final : public App {
     if (server_ == nullptr) return;
     // Whoever still waits is answered: the server waits for every call.
     health_service_->Close();
+    sessions_->Shutdown();
     hub_->Shutdown();
     dispatcher_->Shutdown();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
@@ -297,6 +301,7 @@ class WorkerApp final : public App {
   std::unique_ptr<EventLog> event_log_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<ConnectorService> connector_service_;
+  std::unique_ptr<SessionHub> sessions_;
   std::unique_ptr<ControlService> control_service_;
   std::unique_ptr<WatchService> watch_service_;
   std::unique_ptr<HealthService> health_service_;

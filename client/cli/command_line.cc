@@ -63,6 +63,14 @@ void AddRun(CLI::App& cli, CommandLine& options) {
                   "Where the local worker keeps its fence (default: beside "
                   "the store)");
   AddAccess(*run, options.run.insecure, options.run.tls);
+  run->add_flag("--single-calls", options.run.single_calls,
+                "Command workers by a call for each command, not over one "
+                "Session");
+  run->add_option("--heartbeat", options.run.heartbeat_seconds,
+                  "Seconds between the heartbeats of a Session; a worker that "
+                  "is silent for three of them is given up")
+      ->check(CLI::Range(0.1, 60.0))
+      ->capture_default_str();
   run->add_option("--crash-at", options.run.crash_at,
                   "For fault tests: POINT:N, for example after_journal:3");
   run->add_option("--crash-how", options.run.crash_how, "kill or stop")

@@ -73,11 +73,12 @@ std::string JsonOf(const ControllerSnapshot& snapshot, const RunTotals& totals,
       "\"phase\":\"%s\",\"epoch\":%d,\"seconds\":%.3f,\"records\":%d,"
       "\"bytes\":%d,\"bytes_per_second\":%.0f,\"step\":%d,\"released\":%d,"
       "\"completed\":%d,\"checkpointed\":%d,\"recoveries\":%d,"
+      "\"adopted\":%d,"
       "\"bad_records\":%s,\"health\":%s",
       PhaseName(snapshot.phase), snapshot.epoch, seconds, totals.records,
       totals.bytes, rate, totals.step, totals.released, totals.completed,
-      totals.checkpointed, totals.recoveries, JsonOf(totals.bad_records),
-      Quoted(totals.health));
+      totals.checkpointed, totals.recoveries, totals.adopted,
+      JsonOf(totals.bad_records), Quoted(totals.health));
 }
 
 // Whether a line can be written now. A pipe that nobody reads would hold up the
@@ -100,6 +101,7 @@ RunTotals TotalsOf(const ControllerSnapshot& snapshot) {
     totals.checkpointed =
         std::max(totals.checkpointed, connector.checkpointed_steps);
     totals.recoveries += connector.recoveries;
+    if (connector.adopted) ++totals.adopted;
     totals.bad_records += connector.bad_records;
     if (!connector.health.empty() && connector.health != "OK") {
       totals.health = connector.health;
@@ -190,7 +192,8 @@ void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
             << absl::StrFormat("%.1f", seconds) << " s (" << ShortNumber(rate)
             << "B/s), steps below " << totals.step << ", checkpointed "
             << totals.checkpointed << ", recoveries " << totals.recoveries
-            << ", worker restarts " << worker_restarts << std::endl;
+            << ", adopted " << totals.adopted << ", worker restarts "
+            << worker_restarts << std::endl;
 }
 
 }  // namespace penstock::client

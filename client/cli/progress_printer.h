@@ -20,6 +20,8 @@ struct RunTotals {
   core::Step completed = 0;
   core::Step checkpointed = 0;
   uint64_t recoveries = 0;
+  // Connectors that lived when the controller started, and were kept.
+  uint64_t adopted = 0;
   BadRecords bad_records;
   std::string health = "OK";
 };

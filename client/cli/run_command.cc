@@ -205,6 +205,8 @@ absl::Status Run::ConnectWorkers() {
   client_options.channel.insecure = options_.insecure;
   client_options.channel.tls =
       options_.tls.enabled() ? options_.tls : pipeline_.tls;
+  client_options.use_session = !options_.single_calls;
+  client_options.heartbeat = absl::Seconds(options_.heartbeat_seconds);
   ASSIGN_OR_RETURN(links_, WorkerLinks::Connect(workers, client_options));
   return absl::OkStatus();
 }

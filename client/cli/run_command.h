@@ -20,6 +20,11 @@ struct RunOptions {
   // Plaintext to workers on other hosts.
   bool insecure = false;
   TlsFiles tls;
+  // How often either end of a Session says that it is there, in seconds; after
+  // three of these without a word it is given up.
+  double heartbeat_seconds = 5;
+  // Workers are commanded by a call for each command, not over a Session.
+  bool single_calls = false;
   // For fault tests: `after_journal:3` kills this process with SIGKILL when
   // that point is reached for the third time. Empty: never.
   std::string crash_at;

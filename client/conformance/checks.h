@@ -27,6 +27,7 @@ std::span<const ConformanceCheck> ReplayChecks();
 std::span<const ConformanceCheck> CheckpointChecks();
 std::span<const ConformanceCheck> StateChecks();
 std::span<const ConformanceCheck> WatchChecks();
+std::span<const ConformanceCheck> SessionChecks();
 
 // An error that says `what` unless `holds`.
 absl::Status Expect(bool holds, absl::string_view what);

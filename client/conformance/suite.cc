@@ -22,8 +22,9 @@ absl::Status ExpectRefused(const absl::Status& status, core::Reason reason,
 
 std::vector<const ConformanceCheck*> AllConformanceChecks() {
   std::vector<const ConformanceCheck*> all;
-  for (const auto checks : {FenceChecks(), StepChecks(), ReplayChecks(),
-                            CheckpointChecks(), WatchChecks(), StateChecks()}) {
+  for (const auto checks :
+       {FenceChecks(), StepChecks(), ReplayChecks(), CheckpointChecks(),
+        SessionChecks(), WatchChecks(), StateChecks()}) {
     for (const ConformanceCheck& check : checks) all.push_back(&check);
   }
   return all;

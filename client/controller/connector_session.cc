@@ -71,6 +71,8 @@ absl::string_view ConnectorSession::StateName(State state) {
   switch (state) {
     case State::kIdle:
       return "idle";
+    case State::kAdopting:
+      return "adopting";
     case State::kWaiting:
       return "waiting";
     case State::kReserving:

@@ -16,13 +16,17 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace penstock::client {
 
-//   IDLE ─Start─▶ WAITING ◀──────────── any error that means "reopen" ──┐
+//   IDLE ─Start─▶ ADOPTING ─it agrees with the journal─▶ CONFIRMING …
+//                   │ it does not, or is not there
+//                   ▼
+//                 WAITING ◀──────────── any error that means "reopen" ──┐
 //                   │ backed off, nothing of it under way at the store  │
 //                   ▼                                                   │
 //   RESERVING (next writer, durably) ─▶ DELETING ─▶ OPENING ─▶          │
@@ -104,6 +108,7 @@ class ConnectorSession {
  private:
   enum class State {
     kIdle,
+    kAdopting,
     kWaiting,
     kReserving,
     kDeleting,
@@ -120,6 +125,9 @@ class ConnectorSession {
   struct Life {
     std::string instance;
     std::optional<core::FtModel> level;
+    // Steps of a living connector that are not journaled yet, rising.
+    std::deque<core::Step> steps_to_fetch;
+    uint32_t adopt_attempts = 0;
     std::string delete_request_id;
     std::string open_request_id;
     uint32_t open_attempts = 0;
@@ -161,6 +169,18 @@ class ConnectorSession {
       if (life == life_) f();
     };
   }
+
+  // connector_session_adopt.cc: the short path to one that lives already.
+  void LookForLiving();
+  void OnLookedForLiving(absl::StatusOr<core::ConnectorStatus> status);
+  void OnLivingTaken(absl::Status status);
+  void OnTakenLookedAt(absl::StatusOr<core::ConnectorStatus> status);
+  void FetchNext();
+  void OnFetched(absl::StatusOr<core::QueueReply> reply);
+  // It is asked again a few times, or the long path is taken.
+  void OnAdoptError(const absl::Status& error, TaskScope::Task again);
+  void DoNotAdopt(absl::string_view why);
+  absl::Status CheckLiving(const core::ConnectorStatus& status) const;
 
   // connector_session_open.cc: the one path to a living connector.
   void EndLife();

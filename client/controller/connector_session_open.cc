@@ -22,6 +22,11 @@ constexpr uint32_t kOpenAttemptsMax = 4;
 
 void ConnectorSession::Start() {
   CHECK(state_ == State::kIdle);
+  // Below exactly-once nobody knows what was made since the checkpoint.
+  if (context_.options.adopt_living && opened_ &&
+      configured_.level == core::FtModel::kExactlyOnce) {
+    return LookForLiving();
+  }
   WaitToReopen(absl::ZeroDuration());
 }
 
@@ -198,10 +203,15 @@ void ConnectorSession::OnReplayed(absl::StatusOr<core::ReplayReply> reply) {
 }
 
 void ConnectorSession::OnConfirmed() {
-  state_ = State::kHeld;
+  // An adopted one may be running.
+  state_ = now_.gate_open ? State::kRunning : State::kHeld;
   progress_.health.clear();
   LookUpStatus();
+  // Of what was adopted some may not be journaled or released yet.
+  SendRelease();
+  if (context_.tasks.closed()) return;
   AdjustGate();
+  QueueNext();
   if (IsChangingSpec() && IsCleanCut()) host_.WantCheckpoint();
 }
 

@@ -74,6 +74,10 @@ struct ControllerOptions {
   // between ends the controller with the last error. A worker that is away or
   // was restarted does not count.
   uint32_t recoveries_max = 20;
+  // Goes on with connectors that live when it starts, where what they say
+  // agrees with the journal; else, as with all others, deletes, reopens and
+  // replays.
+  bool adopt_living = true;
   // End (with a last checkpoint and a disconnect) when every connector has
   // reached end of input and everything is checkpointed.
   bool stop_at_end_of_input = false;
@@ -125,6 +129,9 @@ struct ConnectorProgress {
   BadRecords bad_records;
   uint64_t recoveries = 0;
   uint64_t replayed_steps = 0;
+  // It was alive when this controller started, and was neither reopened nor
+  // replayed then.
+  bool adopted = false;
   bool end_of_input = false;
   std::string health;
   std::string last_error;

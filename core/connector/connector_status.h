@@ -5,6 +5,7 @@
 #include "core/connector/state_machine.h"
 #include "core/contract/ft_model.h"
 #include "core/contract/health.h"
+#include "core/contract/output_target.h"
 #include "core/contract/parse_error.h"
 #include "core/record/buffer_size.h"
 #include "core/record/step.h"
@@ -49,6 +50,11 @@ struct ConnectorStatus {
   std::string pipeline;
   std::string instance;
   std::string spec_bytes;
+  // Who it was opened by: with the pipeline's incarnation the writer names this
+  // life as well as `instance` does, and is what the controller made durable
+  // before.
+  std::string incarnation;
+  Writer writer;
   ConnectorState state = ConnectorState::kOpened;
   std::optional<FtModel> level_asked;
   std::optional<FtModel> level;

@@ -33,6 +33,8 @@ ConnectorStatus Driver::Status() const {
   status.pipeline = state_.request.fence.pipeline;
   status.instance = instance_;
   status.spec_bytes = state_.request.spec_bytes;
+  status.incarnation = state_.request.incarnation;
+  status.writer = state_.request.writer;
   status.state = published.state;
   status.level_asked = state_.request.spec.level;
   status.level = published.level;

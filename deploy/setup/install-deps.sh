@@ -56,6 +56,7 @@ test_packages=(
   clickhouse-server
   curl
   iproute2
+  iptables
   kcat
   libclang-rt-14-dev
   maven

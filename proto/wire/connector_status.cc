@@ -6,6 +6,7 @@
 #include "proto/penstock/v1/connector.pb.h"
 #include "proto/penstock/v1/watch.pb.h"
 #include "proto/wire/enums.h"
+#include "proto/wire/header.h"
 #include "proto/wire/proto_time.h"
 #include "proto/wire/spec.h"
 #include "proto/wire/step.h"
@@ -229,6 +230,8 @@ v1::Connector ConnectorToProto(const core::ConnectorStatus& status) {
     to.add_retained_steps(step);
   }
   to.set_retained_count(status.retained_steps.size());
+  *to.mutable_writer() = ToProto(status.writer);
+  to.set_incarnation(status.incarnation);
   *to.mutable_steps() = CountsToProto(status);
   *to.mutable_buffered() = ToProto(status.queued);
   to.mutable_usage()->set_in_flight_bytes(status.inflight_bytes);
@@ -268,6 +271,8 @@ v1::ConnectorSummary SummaryToProto(const core::ConnectorStatus& status) {
     to.set_first_retained_step(status.retained_steps.front());
   }
   to.set_retained_count(status.retained_steps.size());
+  *to.mutable_writer() = ToProto(status.writer);
+  to.set_incarnation(status.incarnation);
   return to;
 }
 
@@ -346,6 +351,8 @@ absl::StatusOr<core::ConnectorStatus> FromProto(
   to.pipeline = from.pipeline();
   to.instance = from.instance();
   to.spec_bytes = from.spec().SerializeAsString();
+  to.writer = FromProto(from.writer());
+  to.incarnation = from.incarnation();
   HealthFromProto(from.health(), to, violations);
   to.level_asked = ReadLevel("level_asked", from.level_asked(), violations);
   to.level = ReadLevel("level", from.level(), violations);
@@ -380,6 +387,8 @@ absl::StatusOr<core::ConnectorStatus> FromProto(
   to.name = summary.connector();
   to.pipeline = summary.pipeline();
   to.instance = summary.instance();
+  to.writer = FromProto(summary.writer());
+  to.incarnation = summary.incarnation();
   HealthFromProto(summary.health(), to, violations);
   to.level = ReadLevel("level", summary.level(), violations);
   if (summary.has_running_step()) to.running_step = summary.running_step();

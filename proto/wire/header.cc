@@ -29,6 +29,17 @@ v1::ConnectorRef ToProto(const core::ConnectorRef& ref) {
   return result;
 }
 
+v1::Writer ToProto(const core::Writer& writer) {
+  v1::Writer to;
+  to.set_epoch(writer.epoch);
+  to.set_open_number(writer.open_number);
+  return to;
+}
+
+core::Writer FromProto(const v1::Writer& writer) {
+  return {.epoch = writer.epoch(), .open_number = writer.open_number()};
+}
+
 core::Fence ReadFence(const v1::Fence& fence, absl::string_view path,
                       Violations& violations) {
   if (!IsName(fence.pipeline())) {

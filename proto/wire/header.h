@@ -18,6 +18,8 @@ namespace penstock::wire {
 
 v1::Fence ToProto(const core::Fence& fence);
 v1::ConnectorRef ToProto(const core::ConnectorRef& ref);
+v1::Writer ToProto(const core::Writer& writer);
+core::Writer FromProto(const v1::Writer& writer);
 
 core::Fence ReadFence(const v1::Fence& fence, absl::string_view path,
                       Violations& violations);

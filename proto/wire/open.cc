@@ -20,13 +20,6 @@
 namespace penstock::wire {
 namespace {
 
-v1::Writer WriterToProto(const core::Writer& writer) {
-  v1::Writer result;
-  result.set_epoch(writer.epoch);
-  result.set_open_number(writer.open_number);
-  return result;
-}
-
 core::Writer ReadWriter(const v1::OpenConnectorStart& start,
                         Violations& violations) {
   const v1::Writer& writer = start.writer();
@@ -36,7 +29,7 @@ core::Writer ReadWriter(const v1::OpenConnectorStart& start,
   if (writer.open_number() == 0) {
     violations.Add("writer.open_number", "must be 1 or higher", kRequired);
   }
-  return {.epoch = writer.epoch(), .open_number = writer.open_number()};
+  return FromProto(writer);
 }
 
 core::Step ReadJournaled(const v1::OpenConnectorStart& start,
@@ -95,7 +88,7 @@ absl::StatusOr<v1::OpenConnectorStart> ToProto(
     return core::MakeError(core::Reason::STATE_DAMAGED,
                            "stored bytes are no connector specification");
   }
-  *to.mutable_writer() = WriterToProto(request.writer);
+  *to.mutable_writer() = ToProto(request.writer);
   to.set_base_steps(request.base_steps);
   // The core's zero is "not known": nothing is journaled above the base.
   to.set_journaled_steps(std::max(request.journaled_steps, request.base_steps));

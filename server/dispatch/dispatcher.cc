@@ -8,6 +8,7 @@
 #include "server/dispatch/connector_table.h"
 #include "server/dispatch/drain.h"
 #include "server/dispatch/pipeline_fences.h"
+#include "server/dispatch/reigns.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -80,10 +81,11 @@ class DispatcherImpl final : public Dispatcher {
         fences_(std::make_shared<PipelineFences>(
             PipelineFences::Options{.grace = options.fence_grace},
             std::move(store), std::move(records), runtime_.io,
-            [table = table_](const std::string& pipeline) {
+            [table = table_, reigns = reigns_](const std::string& pipeline) {
               for (const auto& connector : table->OfPipeline(pipeline)) {
                 connector->Supersede();
               }
+              reigns->End(pipeline);
             })),
         opener_(new Opener{.runtime = runtime_,
                            .observer = observer_,
@@ -170,6 +172,17 @@ class DispatcherImpl final : public Dispatcher {
     reply(Statuses());
   }
 
+  void Lead(Fence fence, absl::AnyInvocable<void()> over,
+            Reply<std::shared_ptr<const void>> begun) override {
+    fences_->Enter(fence,
+                   [fences = fences_, reigns = reigns_, fence,
+                    over = std::move(over), begun = std::move(begun)](
+                       absl::StatusOr<PipelineFences::Pass> pass) mutable {
+                     if (!pass.ok()) return begun(pass.status());
+                     // While the pass is held no takeover ends.
+                     begun(reigns->Add(fence.pipeline, std::move(over)));
+                   });
+  }
   void Drain(absl::Duration deadline,
              absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done)
       override {
@@ -226,14 +239,12 @@ class DispatcherImpl final : public Dispatcher {
             if (!fences->IsCurrent(fence)) return reply(Superseded(fence));
             reply(std::move(result));
           };
-          if (!header.released_steps.has_value()) {
-            return run(**found, Reply<T>(std::move(answer)));
-          }
           const std::shared_ptr<Connector> connector = *std::move(found);
-          // The pass is held until the command is handed over, too. Weak: the
-          // connector holds this callback.
+          // One without a release goes the same way, so that it overtakes none
+          // that has one. The pass is held until the command is handed over,
+          // too. Weak: the connector holds this callback.
           connector->Release(
-              *header.released_steps,
+              header.released_steps.value_or(0),
               [weak = std::weak_ptr(connector), run = std::move(run),
                answer = std::move(answer),
                pass = *std::move(pass)](absl::Status released) mutable {
@@ -309,6 +320,7 @@ class DispatcherImpl final : public Dispatcher {
   DispatchObserver* const observer_;  // May be null.
   // Shared by: this dispatcher and its commands in flight.
   const std::shared_ptr<ConnectorTable> table_;
+  const std::shared_ptr<Reigns> reigns_ = std::make_shared<Reigns>();
   const std::shared_ptr<PipelineFences> fences_;
   const std::shared_ptr<Opener> opener_;
 };

@@ -71,7 +71,8 @@ class DispatchObserver {
 // Checks, in this order: fence (STALE_EPOCH, EPOCH_TAKEN), connector
 // (NO_SUCH_CONNECTOR), owner (NOT_OWNER), instance (INSTANCE_MISMATCH), then
 // the connector's own. A higher epoch is made durable before anything is done
-// in its name, and from then on nothing of the old epoch acts.
+// in its name, and from then on nothing of the old epoch acts. Commands to one
+// connector reach their lane in the order in which they were given.
 //
 // Owner:     the worker process. Threads: thread-safe; fence writes run on
 //            `runtime.io`, everything else inline or on a connector's strand.
@@ -85,6 +86,12 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
       DispatcherOptions options, core::ConnectorRuntime runtime,
       std::unique_ptr<FenceStore> fences, DispatchObserver* observer);
 
+  // Takes command of the fence's pipeline, as any command of it would. Once a
+  // higher epoch took over, `over` runs, perhaps before `begun` does, unless
+  // what `begun` gets was let go before. Neither may block.
+  // Errors: as of a command.
+  virtual void Lead(core::Fence fence, absl::AnyInvocable<void()> over,
+                    Reply<std::shared_ptr<const void>> begun) = 0;
   // Rule 13: readers stop, new opens are refused, connectors are given until
   // `deadline` to be queued, released and committed; then `done` with how
   // each connector ended.

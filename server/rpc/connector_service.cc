@@ -31,9 +31,8 @@ constexpr size_t kPageBytesMax = size_t{1} << 20;
 class OpenReactor final
     : public grpc::ServerReadReactor<v1::OpenConnectorRequest> {
  public:
-  OpenReactor(Dispatcher& dispatcher, PositionCache& positions,
-              v1::OpenConnectorResponse& response)
-      : dispatcher_(dispatcher), positions_(positions), response_(response) {
+  OpenReactor(const Commands& commands, v1::OpenConnectorResponse& response)
+      : commands_(commands), response_(response) {
     StartRead(&message_);
   }
 
@@ -71,19 +70,11 @@ class OpenReactor final
   }
 
   void Run() {
-    // Configurations in a spec are shared, constant pointers: cheap to keep.
-    const core::ConnectorSpec spec = decoded_.request.spec;
-    dispatcher_.Open(
-        std::move(decoded_.request),
-        [this, spec](absl::StatusOr<core::OpenReply> reply) {
-          if (reply.ok()) {
-            response_ = wire::ToProto(*reply, spec);
-            if (reply->position.size() > wire::kPositionInlineMax) {
-              positions_.Keep(spec.name, reply->instance, reply->position);
-            }
-          }
-          Finish(wire::StatusToGrpc(reply.status()));
-        });
+    commands_.Open(std::move(decoded_.request),
+                   [this](absl::StatusOr<v1::OpenConnectorResponse> reply) {
+                     if (reply.ok()) response_ = *std::move(reply);
+                     Finish(wire::StatusToGrpc(reply.status()));
+                   });
   }
 
   void Fail(absl::string_view what) {
@@ -101,8 +92,7 @@ class OpenReactor final
         "that `start` announces")));
   }
 
-  Dispatcher& dispatcher_;
-  PositionCache& positions_;
+  const Commands& commands_;
   v1::OpenConnectorResponse& response_;
   v1::OpenConnectorRequest message_;
   bool started_ = false;
@@ -148,14 +138,7 @@ grpc::ServerUnaryReactor* ConnectorService::ListConnectorTypes(
        ListTypes(registry_, environment_, request->kind())) {
     *response->add_types() = std::move(type);
   }
-  v1::WorkerInfo& worker = *response->mutable_worker();
-  worker.set_protocol_version(1);
-  worker.set_software_version(identity_.version);
-  worker.set_run_id(identity_.run_id);
-  worker.set_message_bytes_max(uint64_t{1} << 20);
-  worker.set_memory_max(dispatcher_.memory_max());
-  worker.set_memory_committed(dispatcher_.memory_committed());
-  worker.set_draining(dispatcher_.draining());
+  *response->mutable_worker() = WorkerInfoOf(identity_, dispatcher_);
   *response->mutable_now() = wire::TimeToProto(environment_.clock.Now());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
@@ -188,25 +171,16 @@ grpc::ServerUnaryReactor* ConnectorService::ValidateConnector(
 grpc::ServerReadReactor<v1::OpenConnectorRequest>*
 ConnectorService::OpenConnector(grpc::CallbackServerContext* /*context*/,
                                 v1::OpenConnectorResponse* response) {
-  return new OpenReactor(dispatcher_, positions_, *response);
+  return new OpenReactor(commands_, *response);
 }
 
 grpc::ServerUnaryReactor* ConnectorService::GetConnector(
     grpc::CallbackServerContext* context,
     const v1::GetConnectorRequest* request,
     v1::GetConnectorResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  dispatcher_.Get(request->connector(),
-                  [&](absl::StatusOr<core::ConnectorStatus> status) {
-                    if (!status.ok()) {
-                      reactor->Finish(wire::StatusToGrpc(status.status()));
-                      return;
-                    }
-                    auto shown = wire::GetResponseToProto(*status, *request);
-                    if (shown.ok()) *response = *std::move(shown);
-                    reactor->Finish(wire::StatusToGrpc(shown.status()));
-                  });
-  return reactor;
+  return Forward(context, response, [&](auto answer) {
+    commands_.Get(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ConnectorService::ListConnectors(
@@ -223,22 +197,9 @@ grpc::ServerUnaryReactor* ConnectorService::DeleteConnector(
     grpc::CallbackServerContext* context,
     const v1::DeleteConnectorRequest* request,
     v1::DeleteConnectorResponse* response) {
-  return Unary(
-      context, wire::FromProto(*request),
-      [&](wire::Command<core::DisconnectRequest> command, UnaryDone done) {
-        core::ConnectorRef ref = command.header.ref;
-        dispatcher_.Delete(
-            std::move(command.header), command.request,
-            [response, positions = &positions_, ref = std::move(ref),
-             done = std::move(done)](
-                absl::StatusOr<core::DisconnectReply> reply) mutable {
-              if (reply.ok()) {
-                positions->Forget(ref.connector, ref.instance);
-                *response = wire::DeleteToProto(*reply);
-              }
-              done(reply.status());
-            });
-      });
+  return Forward(context, response, [&](auto answer) {
+    commands_.Delete(*request, std::move(answer));
+  });
 }
 
 }  // namespace penstock::server

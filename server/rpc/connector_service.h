@@ -5,21 +5,15 @@
 #include "core/contract/component.h"
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/rpc/commands.h"
 #include "server/rpc/position_cache.h"
+#include "server/rpc/worker_info.h"
 
 #include <grpcpp/support/server_callback.h>
 
-#include <string>
 #include <utility>
 
 namespace penstock::server {
-
-// What ListConnectorTypes says of this process.
-struct WorkerIdentity {
-  std::string version;
-  // Drawn at start; another one means that the process was restarted.
-  std::string run_id;
-};
 
 // Translates and forwards; it decides nothing. UpdateConnector and
 // ExecuteCommand answer UNIMPLEMENTED: a change is made by opening with another
@@ -34,7 +28,7 @@ class ConnectorService final : public v1::ConnectorService::CallbackService {
                    const core::Environment& environment,
                    WorkerIdentity identity)
       : dispatcher_(dispatcher),
-        positions_(positions),
+        commands_(dispatcher, positions),
         registry_(registry),
         environment_(environment),
         identity_(std::move(identity)) {}
@@ -69,9 +63,9 @@ class ConnectorService final : public v1::ConnectorService::CallbackService {
 
  private:
   Dispatcher& dispatcher_;
-  PositionCache& positions_;
   const core::Registry& registry_;
   const core::Environment environment_;
+  const Commands commands_;
   const WorkerIdentity identity_;
 };
 

@@ -10,7 +10,6 @@
 #include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +25,8 @@ constexpr absl::Duration kDrainDefault = absl::Seconds(25);
 // Owner: itself, from creation to OnDone. One read in flight.
 class ReplayReactor final : public grpc::ServerReadReactor<v1::ReplayRequest> {
  public:
-  ReplayReactor(Dispatcher& dispatcher, v1::ReplayResponse& response)
-      : dispatcher_(dispatcher), response_(response) {
+  ReplayReactor(const Commands& commands, v1::ReplayResponse& response)
+      : commands_(commands), response_(response) {
     StartRead(&message_);
   }
 
@@ -67,12 +66,12 @@ class ReplayReactor final : public grpc::ServerReadReactor<v1::ReplayRequest> {
   }
 
   void Run(core::StepResult result) {
-    dispatcher_.Replay(
+    commands_.Replay(
         std::move(decoded_.header),
         core::ReplayRequest{.result = std::move(result),
                             .previous_steps = decoded_.previous_steps},
-        [this](absl::StatusOr<core::ReplayReply> reply) {
-          if (reply.ok()) response_ = wire::ToProto(*reply);
+        [this](absl::StatusOr<v1::ReplayResponse> reply) {
+          if (reply.ok()) response_ = *std::move(reply);
           Finish(wire::StatusToGrpc(reply.status()));
         });
   }
@@ -83,7 +82,7 @@ class ReplayReactor final : public grpc::ServerReadReactor<v1::ReplayRequest> {
                         absl::StrCat("reading a Replay stream: ", what))));
   }
 
-  Dispatcher& dispatcher_;
+  const Commands& commands_;
   v1::ReplayResponse& response_;
   v1::ReplayRequest message_;
   bool started_ = false;
@@ -128,38 +127,31 @@ absl::StatusOr<std::string> PartOf(Dispatcher& dispatcher,
 
 grpc::ServerReadReactor<v1::ReplayRequest>* ControlService::Replay(
     grpc::CallbackServerContext* /*context*/, v1::ReplayResponse* response) {
-  return new ReplayReactor(dispatcher_, *response);
+  return new ReplayReactor(commands_, *response);
 }
 
 grpc::ServerUnaryReactor* ControlService::Extend(
     grpc::CallbackServerContext* context, const v1::ExtendRequest* request,
     v1::ExtendResponse* response) {
-  return Unary(context, wire::FromProto(*request),
-               [&](core::CommandHeader header, UnaryDone done) {
-                 response->set_state(v1::CONNECTOR_STATE_RUNNING);
-                 dispatcher_.Extend(std::move(header), std::move(done));
-               });
+  return Forward(context, response, [&](auto answer) {
+    commands_.Extend(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ControlService::Pause(
     grpc::CallbackServerContext* context, const v1::PauseRequest* request,
     v1::PauseResponse* response) {
-  return Unary(context, wire::FromProto(*request),
-               [&](core::CommandHeader header, UnaryDone done) {
-                 response->set_state(v1::CONNECTOR_STATE_PAUSED);
-                 dispatcher_.Pause(std::move(header), std::move(done));
-               });
+  return Forward(context, response, [&](auto answer) {
+    commands_.Pause(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ControlService::Queue(
     grpc::CallbackServerContext* context, const v1::QueueRequest* request,
     v1::QueueResponse* response) {
-  return Unary(context, wire::FromProto(*request),
-               [&](wire::Command<core::QueueRequest> command, UnaryDone done) {
-                 dispatcher_.Queue(
-                     std::move(command.header), command.request,
-                     Answer<core::QueueReply>(response, std::move(done)));
-               });
+  return Forward(context, response, [&](auto answer) {
+    commands_.Queue(*request, std::move(answer));
+  });
 }
 
 grpc::ServerWriteReactor<v1::ReadStepPartResponse>*
@@ -169,91 +161,38 @@ ControlService::ReadStepPart(grpc::CallbackServerContext* /*context*/,
                             request->offset());
 }
 
-void ControlService::LookUp(
-    const core::ConnectorRef& ref, UnaryDone done,
-    absl::AnyInvocable<void(const core::ConnectorStatus&)> see) {
-  dispatcher_.Get(
-      ref.connector,
-      [instance = ref.instance, done = std::move(done), see = std::move(see)](
-          absl::StatusOr<core::ConnectorStatus> status) mutable {
-        // That life may be gone by now; what was asked took effect all the
-        // same.
-        if (status.ok() && status->instance == instance) see(*status);
-        done(absl::OkStatus());
-      });
-}
-
 grpc::ServerUnaryReactor* ControlService::Release(
     grpc::CallbackServerContext* context, const v1::ReleaseRequest* request,
     v1::ReleaseResponse* response) {
-  return Unary(
-      context, wire::FromProto(*request),
-      [&](core::CommandHeader header, UnaryDone done) {
-        const core::ConnectorRef ref = header.ref;
-        response->set_released_steps(*header.released_steps);
-        // It may be higher by now.
-        auto look = [this, ref, response,
-                     done = std::move(done)](absl::Status status) mutable {
-          if (!status.ok()) return done(std::move(status));
-          LookUp(ref, std::move(done),
-                 [response](const core::ConnectorStatus& now) {
-                   response->set_released_steps(std::max(
-                       response->released_steps(), now.released_steps));
-                 });
-        };
-        dispatcher_.Release(std::move(header), std::move(look));
-      });
+  return Forward(context, response, [&](auto answer) {
+    commands_.Release(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ControlService::PrepareCheckpoint(
     grpc::CallbackServerContext* context,
     const v1::PrepareCheckpointRequest* request,
     v1::PrepareCheckpointResponse* response) {
-  return Unary(
-      context, wire::FromProto(*request),
-      [&](wire::Command<core::PrepareCheckpointRequest> command,
-          UnaryDone done) {
-        dispatcher_.PrepareCheckpoint(
-            std::move(command.header), command.request,
-            Answer<core::PrepareCheckpointReply>(response, std::move(done)));
-      });
+  return Forward(context, response, [&](auto answer) {
+    commands_.PrepareCheckpoint(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ControlService::CommitCheckpoint(
     grpc::CallbackServerContext* context,
     const v1::CommitCheckpointRequest* request,
     v1::CommitCheckpointResponse* response) {
-  return Unary(
-      context, wire::FromProto(*request),
-      [&](wire::Command<core::CommitCheckpointRequest> command,
-          UnaryDone done) {
-        response->set_checkpointed_steps(command.request.steps);
-        // Only a commit that took effect forgets: a stale one has none.
-        auto forget = [this, response, ref = command.header.ref,
-                       done = std::move(done)](absl::Status status) mutable {
-          if (!status.ok()) return done(std::move(status));
-          positions_.Forget(ref.connector, ref.instance);
-          LookUp(ref, std::move(done),
-                 [response](const core::ConnectorStatus& now) {
-                   response->set_checkpointed_steps(std::max(
-                       response->checkpointed_steps(), now.checkpointed_steps));
-                 });
-        };
-        dispatcher_.CommitCheckpoint(std::move(command.header), command.request,
-                                     std::move(forget));
-      });
+  return Forward(context, response, [&](auto answer) {
+    commands_.CommitCheckpoint(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ControlService::Disconnect(
     grpc::CallbackServerContext* context, const v1::DisconnectRequest* request,
     v1::DisconnectResponse* response) {
-  return Unary(
-      context, wire::FromProto(*request),
-      [&](wire::Command<core::DisconnectRequest> command, UnaryDone done) {
-        dispatcher_.Disconnect(
-            std::move(command.header), command.request,
-            Answer<core::DisconnectReply>(response, std::move(done)));
-      });
+  return Forward(context, response, [&](auto answer) {
+    commands_.Disconnect(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ControlService::Drain(
@@ -276,6 +215,11 @@ grpc::ServerUnaryReactor* ControlService::Drain(
               done(absl::OkStatus());
             });
       });
+}
+
+grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>*
+ControlService::Session(grpc::CallbackServerContext* context) {
+  return sessions_.Start(*context);
 }
 
 }  // namespace penstock::server

@@ -3,10 +3,11 @@
 
 #include "proto/penstock/v1/control.grpc.pb.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/rpc/commands.h"
 #include "server/rpc/position_cache.h"
+#include "server/rpc/session_hub.h"
 #include "server/rpc/unary.h"
 
-#include <absl/functional/any_invocable.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <string>
@@ -18,8 +19,12 @@ namespace penstock::server {
 // Owner:   the app; outlives the gRPC server. Threads: thread-safe.
 class ControlService final : public v1::ControlService::CallbackService {
  public:
-  ControlService(Dispatcher& dispatcher, PositionCache& positions)
-      : dispatcher_(dispatcher), positions_(positions) {}
+  ControlService(Dispatcher& dispatcher, PositionCache& positions,
+                 SessionHub& sessions)
+      : dispatcher_(dispatcher),
+        positions_(positions),
+        sessions_(sessions),
+        commands_(dispatcher, positions) {}
 
   grpc::ServerReadReactor<v1::ReplayRequest>* Replay(
       grpc::CallbackServerContext* context,
@@ -55,14 +60,14 @@ class ControlService final : public v1::ControlService::CallbackService {
                                   const v1::DrainRequest* request,
                                   v1::DrainResponse* response) override;
 
- private:
-  // Shows `see` how that life of a connector stands now, then finishes the
-  // call.
-  void LookUp(const core::ConnectorRef& ref, UnaryDone done,
-              absl::AnyInvocable<void(const core::ConnectorStatus&)> see);
+  grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
+      grpc::CallbackServerContext* context) override;
 
+ private:
   Dispatcher& dispatcher_;
   PositionCache& positions_;
+  SessionHub& sessions_;
+  const Commands commands_;
 };
 
 }  // namespace penstock::server

@@ -32,6 +32,18 @@ grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context,
   return reactor;
 }
 
+// Calls `run(answer)`; the answer finishes the call, as above.
+template <typename Response, typename Run>
+grpc::ServerUnaryReactor* Forward(grpc::CallbackServerContext* context,
+                                  Response* response, Run run) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  run([reactor, response](absl::StatusOr<Response> reply) {
+    if (reply.ok()) *response = *std::move(reply);
+    reactor->Finish(wire::StatusToGrpc(reply.status()));
+  });
+  return reactor;
+}
+
 // A callback that writes a reply into `response`, then finishes.
 template <typename Reply, typename Response>
 auto Answer(Response* response, UnaryDone done) {

@@ -46,6 +46,7 @@ constexpr MethodRoles kMethods[] = {
     {"/penstock.v1.ControlService/PrepareCheckpoint", Role::kController},
     {"/penstock.v1.ControlService/CommitCheckpoint", Role::kController},
     {"/penstock.v1.ControlService/Disconnect", Role::kController},
+    {"/penstock.v1.ControlService/Session", Role::kController},
     {"/penstock.v1.ControlService/Drain", Role::kOperator},
     {"/penstock.v1.OperationsService/GetLogLevel", RoleSet::All()},
     {"/penstock.v1.OperationsService/SetLogLevel", Role::kOperator},

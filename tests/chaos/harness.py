@@ -453,6 +453,10 @@ class Programs:
         """Another program, whose output is the log."""
         return self._start(arguments, environment=environment, stdout=self._log)
 
+    def start_logged(self, arguments, log):
+        """One of the programs by another way, with a log of its own."""
+        return self._start(arguments, stdout=log, stderr=log)
+
     def start_worker(self, socket, state, *more, admin="", environment=None):
         return self.start_worker_at(f"unix:{socket}", state, *more, admin=admin,
                                     environment=environment)

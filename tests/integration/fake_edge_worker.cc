@@ -19,7 +19,10 @@
 namespace penstock {
 
 FakeEdgeWorker::FakeEdgeWorker(MakeSource make_source)
-    : paths_(std::vector<std::string>()), drivers_("driver", 2), io_("io", 2) {
+    : paths_(std::vector<std::string>()),
+      drivers_("driver", 2),
+      io_("io", 2),
+      watches_("run-of-a-test", drivers_) {
   registry_.RegisterSource(
       "file",
       [make_source = std::move(make_source)](const core::ComponentConfig&,
@@ -45,14 +48,18 @@ FakeEdgeWorker::FakeEdgeWorker(MakeSource make_source)
       options, runtime,
       server::MakeFileFenceStore(core::PosixFileSystem(),
                                  directory_.Path("state")),
-      nullptr);
+      &watches_);
   CHECK(dispatcher.ok()) << std::string(dispatcher.status().message());
   dispatcher_ = *std::move(dispatcher);
+  watches_.SetConnectors(dispatcher_.get());
+  const server::WorkerIdentity identity = {.version = "test",
+                                           .run_id = "run-of-a-test"};
   connector_service_ = std::make_unique<server::ConnectorService>(
-      *dispatcher_, positions_, registry_, runtime.environment,
-      server::WorkerIdentity{.version = "test", .run_id = "run-of-a-test"});
-  control_service_ =
-      std::make_unique<server::ControlService>(*dispatcher_, positions_);
+      *dispatcher_, positions_, registry_, runtime.environment, identity);
+  sessions_ = std::make_unique<server::SessionHub>(
+      *dispatcher_, positions_, watches_, drivers_, identity);
+  control_service_ = std::make_unique<server::ControlService>(
+      *dispatcher_, positions_, *sessions_);
   const std::string target = absl::StrCat("unix:", directory_.Path("w.sock"));
   grpc::ServerBuilder builder;
   builder.AddListeningPort(target, grpc::InsecureServerCredentials());
@@ -67,6 +74,8 @@ FakeEdgeWorker::FakeEdgeWorker(MakeSource make_source)
 
 FakeEdgeWorker::~FakeEdgeWorker() {
   client_.reset();
+  sessions_->Shutdown();
+  watches_.Shutdown();
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
 }

@@ -11,6 +11,8 @@
 #include "server/rpc/connector_service.h"
 #include "server/rpc/control_service.h"
 #include "server/rpc/position_cache.h"
+#include "server/rpc/session_hub.h"
+#include "server/rpc/watch_hub.h"
 #include "tests/support/temp_dir.h"
 
 #include <functional>
@@ -44,8 +46,10 @@ class FakeEdgeWorker {
   core::ThreadPoolExecutor drivers_;
   core::ThreadPoolExecutor io_;
   server::PositionCache positions_;
+  server::WatchHub watches_;
   std::unique_ptr<server::Dispatcher> dispatcher_;
   std::unique_ptr<server::ConnectorService> connector_service_;
+  std::unique_ptr<server::SessionHub> sessions_;
   std::unique_ptr<server::ControlService> control_service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<client::Client> client_;

@@ -28,7 +28,7 @@ void RealWorker::Start(const std::string& listen) {
   options.listen = listen;
   options.admin_listen = options_.admin ? "127.0.0.1:0" : "";
   options.state_dir = directory_.Path("state");
-  options.memory_max = uint64_t{4} << 30;
+  options.memory_max = options_.memory_max;
   options.drain_timeout = absl::Seconds(2);
   auto app = server::App::Start(std::move(options));
   CHECK(app.ok()) << std::string(app.status().message());

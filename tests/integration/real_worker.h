@@ -8,6 +8,7 @@
 
 #include <absl/strings/string_view.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,8 @@ class RealWorker {
     // Metrics and probes on a port that the system chooses. To stop them takes
     // the HTTP library two seconds.
     bool admin = false;
+    // What its connectors may take together.
+    uint64_t memory_max = uint64_t{4} << 30;
   };
   explicit RealWorker(Options options);
   RealWorker() : RealWorker(Options()) {}

@@ -63,6 +63,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
     all.specs_clean += ended.outcome.specs_clean;
     all.doubled += ended.outcome.doubled;
     all.letters += ended.outcome.letters;
+    all.adopted += ended.outcome.adopted;
     peace_max = std::max(peace_max, ended.peace);
   }
   // A simulation without faults would prove nothing.
@@ -81,6 +82,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   EXPECT_GT(all.specs_clean, 0u);
   EXPECT_GT(all.letters, 0u);
   EXPECT_GT(all.doubled, 0u);
+  EXPECT_GT(all.adopted, 0u);
   RecordProperty("events", absl::StrCat(all.events));
   RecordProperty("moves", absl::StrCat(all.moves));
   RecordProperty("kills", absl::StrCat(all.kills));
@@ -96,6 +98,7 @@ TEST_P(SimulationTest, EverySeedDeliversEachRecordExactlyOnce) {
   RecordProperty("specs_clean", absl::StrCat(all.specs_clean));
   RecordProperty("doubled", absl::StrCat(all.doubled));
   RecordProperty("letters", absl::StrCat(all.letters));
+  RecordProperty("adopted", absl::StrCat(all.adopted));
   RecordProperty("peace_max", absl::FormatDuration(peace_max));
 }
 

@@ -213,12 +213,16 @@ client::ControllerOptions World::OptionsOfController() {
   // Only persistent failures count, and faults here may last for a while.
   options.recoveries_max = 1'000'000;
   options.stop_at_end_of_input = true;
+  options.adopt_living = plan_.adopts();
   options.random_seed = scheduler_.random().Next64();
   return options;
 }
 
 void World::End(std::unique_ptr<ControllerLife>& life) {
   if (life == nullptr) return;
+  for (const auto& connector : life->controller->Snapshot().connectors) {
+    if (connector.adopted) ++outcome_.adopted;
+  }
   life->process->frozen = true;
   Scheduler::Kill(*life->process);
   life->controller.reset();

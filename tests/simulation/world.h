@@ -91,6 +91,8 @@ struct Outcome {
   uint64_t doubled = 0;
   // Different dead letters, at the end.
   uint64_t letters = 0;
+  // Connectors that a controller found alive and went on with.
+  uint64_t adopted = 0;
   absl::Duration virtual_time;
 };
 
@@ -217,7 +219,7 @@ class World final : public Witness {
   void StartController();
   client::ControllerOptions OptionsOfController();
   void End(std::unique_ptr<WorkerLife>& life);
-  static void End(std::unique_ptr<ControllerLife>& life);
+  void End(std::unique_ptr<ControllerLife>& life);
   void CrashWhatWasHit();
   void Tend();
   void TendController();

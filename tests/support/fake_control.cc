@@ -361,8 +361,18 @@ ConnectorStatus FakeControl::StatusOf(const Life& life) const {
   status.name = life.name;
   status.pipeline = life.pipeline;
   status.instance = life.instance;
+  status.spec_bytes = life.spec;
+  status.incarnation = life.outside->incarnation;
+  status.writer = life.writer;
+  status.level = life.outside->level;
   status.state = life.state;
+  if (life.running.has_value()) status.running_step = life.running->step;
+  status.base_steps = life.base_steps;
   status.made_steps = life.made_steps;
+  status.released_steps = life.released_steps;
+  for (const auto& [step, result] : life.retained) {
+    status.retained_steps.push_back(step);
+  }
   status.completed_steps = life.completed_steps;
   status.checkpointed_steps = life.checkpointed_steps;
   status.parse_errors = outside_.connectors.at(life.name).bad_records;

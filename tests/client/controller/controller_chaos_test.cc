@@ -37,6 +37,7 @@ class ControllerChaosTest : public ControllerTest,
                             public ::testing::WithParamInterface<uint64_t> {
  protected:
   void Draw() {
+    options_.adopt_living = GetParam() % 2 == 1;
     options_.checkpoint_interval = absl::Milliseconds(random_.Uniform(300));
     options_.queue_wait = absl::Milliseconds(random_.Uniform(200));
     options_.prepare_deadline = absl::Milliseconds(1 + random_.Uniform(500));

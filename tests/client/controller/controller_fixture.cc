@@ -13,6 +13,8 @@ ControllerTest::ControllerTest() {
   options_.checkpoint_interval = absl::Seconds(1);
   options_.step_block = 8;
   options_.stop_at_end_of_input = true;
+  // Those of the recovery path: controller_adopt_test.cc is about the other.
+  options_.adopt_living = false;
 }
 
 core::FakeOutside::Connector& ControllerTest::AddConnector(size_t records,

@@ -52,6 +52,7 @@ const std::map<std::string, std::string>& Promised() {
       {"/penstock.v1.ControlService/PrepareCheckpoint", "c"},
       {"/penstock.v1.ControlService/CommitCheckpoint", "c"},
       {"/penstock.v1.ControlService/Disconnect", "c"},
+      {"/penstock.v1.ControlService/Session", "c"},
       {kDrain, "p"},
       {"/penstock.v1.OperationsService/GetLogLevel", "opc"},
       {"/penstock.v1.OperationsService/SetLogLevel", "p"},

@@ -1,0 +1,175 @@
+// A controller that starts where connectors live: it goes on with those that
+// agree with its journal, and with no others.
+#include "core/base/error.h"
+#include "tests/client/controller/controller_fixture.h"
+#include "tests/support/status_matchers.h"
+
+#include <gmock/gmock.h>
+
+namespace penstock::client {
+namespace {
+
+using core::ControlVerb;
+using core::IsOk;
+using core::MakeError;
+using core::Reason;
+using ::testing::SizeIs;
+
+class ControllerAdoptTest : public ControllerTest {
+ protected:
+  ControllerAdoptTest() {
+    options_.adopt_living = true;
+    options_.checkpoint_interval = absl::ZeroDuration();
+  }
+  // 30 records are in the target, none of their 3 steps is checkpointed; the
+  // controller is gone, the connector lives.
+  void RunThreeStepsAndCrash() {
+    AddConnector(30).ends = false;
+    Start();
+    ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 3; }));
+    RunFor(absl::Seconds(30));
+    Crash();
+  }
+  void FinishAndExpectExactlyOnce() {
+    AddRecords(30);
+    Outside().ends = true;
+    worker_.LookAgain();
+    ASSERT_TRUE(RunToEnd());
+    EXPECT_THAT(*end_, IsOk());
+    ExpectExactlyOnce();
+  }
+  // Results that came while the first controller lived.
+  int received_ = 0;
+  void StartAndRun() {
+    Start();
+    ASSERT_TRUE(RunUntil([&] { return Progress().state == "running"; }));
+  }
+};
+
+TEST_F(ControllerAdoptTest, ALivingConnectorIsNeitherReopenedNorReplayed) {
+  RunThreeStepsAndCrash();
+  StartAndRun();
+  EXPECT_TRUE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kDelete), 1u) << "before the open";
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 0u);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kExtend), 1u) << "it is running";
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, WhatWasMadeAndNotJournaledIsFetched) {
+  AddConnector(30).ends = false;
+  hook_ = [this](FaultPoint point, const std::string&) {
+    if (point == FaultPoint::kResultReceived && ends_ == 0 &&
+        ++received_ == 2) {
+      Crash();
+    }
+  };
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return controller_ == nullptr; }));
+  hook_ = nullptr;
+  RunFor(absl::Seconds(30));
+  ASSERT_THAT(Stored().journal, SizeIs(1));
+  StartAndRun();
+  EXPECT_TRUE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps >= 2; }));
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, OneThatFailedIsReopened) {
+  RunThreeStepsAndCrash();
+  worker_.Fail("c");
+  StartAndRun();
+  EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 3u);
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, OneOfAnotherOpenIsReopened) {
+  RunThreeStepsAndCrash();
+  // A controller reserved another writer and died before it could open.
+  ++disk_.state.connectors.at("c").open_number;
+  StartAndRun();
+  EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, OneOfAnotherIncarnationIsReopened) {
+  RunThreeStepsAndCrash();
+  disk_.state.incarnation = "another";
+  Outside().incarnation = "another-still";
+  Start();
+  RunFor(absl::Seconds(5));
+  EXPECT_FALSE(Progress().adopted);
+}
+
+TEST_F(ControllerAdoptTest, OneWithAnotherSpecIsReopened) {
+  RunThreeStepsAndCrash();
+  options_.check_spec_change = [](const std::string&, const std::string&) {
+    return TakesEffect::kAtOnce;
+  };
+  options_.connectors[0].spec_bytes += "#a comment";
+  StartAndRun();
+  EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, AnotherLifeOfTheWorkerIsReopenedInTheMiddle) {
+  RunThreeStepsAndCrash();
+  worker_.FailNext(ControlVerb::kRelease, 1,
+                   MakeError(Reason::INSTANCE_MISMATCH, "opened anew"));
+  StartAndRun();
+  EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 3u);
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, LostAnswersAreAskedForAgain) {
+  RunThreeStepsAndCrash();
+  worker_.LoseReplies(ControlVerb::kGet, 1);
+  worker_.LoseReplies(ControlVerb::kRelease, 1);
+  StartAndRun();
+  EXPECT_TRUE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, AWorkerThatIsAwayIsWaitedForAndReopened) {
+  RunThreeStepsAndCrash();
+  worker_.SetAway(true);
+  Start();
+  RunFor(absl::Minutes(1));
+  worker_.SetAway(false);
+  ASSERT_TRUE(RunUntil([&] { return Progress().state == "running"; }));
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, AUsersPauseHolds) {
+  RunThreeStepsAndCrash();
+  disk_.state.connectors.at("c").user_paused = true;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().adopted; }));
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kPause) == 1; }));
+  controller_->SetUserPaused("c", false, [](const absl::Status&) {});
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, BelowExactlyOnceItIsReopened) {
+  AddConnector(30).ends = false;
+  Outside().level = core::FtModel::kAtLeastOnce;
+  options_.connectors[0].level = core::FtModel::kAtLeastOnce;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 3; }));
+  Crash();
+  StartAndRun();
+  EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+}
+
+}  // namespace
+}  // namespace penstock::client

@@ -1,0 +1,222 @@
+// A controller's Session with a real worker, over a wire that breaks.
+#include "client/session_control.h"
+#include "client/client.h"
+#include "core/base/mutex.h"
+#include "core/base/notification.h"
+#include "core/contract/command.h"
+#include "core/contract/consumer.h"
+#include "core/contract/endpoint.h"
+#include "core/contract/reader.h"
+#include "core/contract/resume.h"
+#include "core/record/step_hash.h"
+#include "tests/integration/caller.h"
+#include "tests/integration/fake_edge_worker.h"
+#include "tests/integration/real_worker.h"
+#include "tests/integration/socket_proxy.h"
+#include "tests/support/status_matchers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace penstock {
+namespace {
+
+using core::HasReason;
+using core::Reason;
+
+// The most that either end takes for one whole.
+constexpr size_t kReplayBytes = size_t{64} << 20;
+constexpr absl::Duration kHeartbeat = absl::Milliseconds(200);
+
+std::unique_ptr<client::Client> Connect(const std::string& target,
+                                        bool use_session = true) {
+  auto client = client::Client::Connect(
+      target, {.use_session = use_session, .heartbeat = kHeartbeat});
+  EXPECT_OK(client.status());
+  return *std::move(client);
+}
+
+class SessionControlTest : public ::testing::Test {
+ protected:
+  SessionControlTest()
+      : path_(worker_.Write("in", Lines("line ", 1000))),
+        proxy_(worker_.target()),
+        client_(Connect(proxy_.target())),
+        caller_(client_->control(), "p", 1) {}
+
+  RealWorker worker_;
+  const std::string path_;
+  SocketProxy proxy_;
+  std::unique_ptr<client::Client> client_;
+  Caller caller_;
+};
+
+TEST_F(SessionControlTest, CarriesAWholeLifeOverOneStream) {
+  const std::string sink = worker_.directory().Path("out");
+  ASSERT_OK(caller_.Open(LinesSpec("orders", path_, sink)).status());
+  ASSERT_OK(caller_.Extend());
+  ASSERT_OK_AND_ASSIGN(const core::QueueReply first, caller_.Queue(0, 0));
+  ASSERT_NE(first.result, nullptr);
+  ASSERT_OK(caller_.Release(1));
+  ASSERT_OK_AND_ASSIGN(const auto prepared, caller_.Prepare(1));
+  EXPECT_TRUE(prepared.ready);
+  ASSERT_OK(caller_.Commit(1));
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorStatus status, caller_.Get());
+  EXPECT_EQ(status.checkpointed_steps, 1U);
+  ASSERT_OK(caller_.Pause());
+  ASSERT_OK(caller_.Disconnect().status());
+  ASSERT_OK(caller_.Delete().status());
+  EXPECT_EQ(client_->session()->streams_begun(), 1U);
+}
+
+TEST_F(SessionControlTest, BreaksAndIsMadeAgain) {
+  ASSERT_OK(caller_.Open(LinesSpec("orders", path_, "")).status());
+  ASSERT_OK(caller_.Extend());
+  proxy_.CutAfter(0);
+  EXPECT_THAT(caller_.Queue(0, 0).status(), HasReason(Reason::UNAVAILABLE));
+  absl::StatusOr<core::QueueReply> again = caller_.Queue(0, 0);
+  while (core::HasReason(again.status(), Reason::UNAVAILABLE)) {
+    again = caller_.Queue(0, 0);
+  }
+  ASSERT_OK(again.status());
+  EXPECT_NE(again->result, nullptr);
+  EXPECT_GE(client_->session()->streams_begun(), 2U);
+}
+
+TEST_F(SessionControlTest, AnotherEpochTakesAnotherStream) {
+  ASSERT_OK(caller_.Open(LinesSpec("orders", path_, "")).status());
+  caller_.fence.epoch = 2;
+  ASSERT_OK(caller_.Extend());
+  caller_.fence.epoch = 1;
+  EXPECT_THAT(caller_.Pause(), HasReason(Reason::STALE_EPOCH));
+}
+
+// Nothing is closed: only that nothing is heard tells.
+TEST_F(SessionControlTest, ABlackHoleIsNoticedByBothEnds) {
+  ASSERT_OK(caller_.Open(LinesSpec("orders", worker_.Write("none", ""), ""))
+                .status());
+  ASSERT_OK(caller_.Extend());
+  core::QueueRequest request;
+  request.step = 0;
+  request.wait = absl::Minutes(10);
+  const Pending<core::QueueReply> queue = caller_.StartQueue(request);
+  // It is there: what came behind it was answered.
+  ASSERT_OK(caller_.Get().status());
+  proxy_.SetBlackHole(true);
+  // The controller's end; with a deadline of ten minutes it is no timeout.
+  EXPECT_THAT(queue.Get().status(), HasReason(Reason::UNAVAILABLE));
+  // The worker's end: with its stream it forgets who watched the epoch, but
+  // the connector goes on, and answers the next controller.
+  Caller direct(worker_.control(), "p", 1);
+  direct.ref = caller_.ref;
+  EXPECT_EQ(direct.State(), core::ConnectorState::kRunning);
+  proxy_.SetBlackHole(false);
+  absl::StatusOr<core::ConnectorStatus> status = caller_.Get();
+  while (!status.ok()) status = caller_.Get();
+  EXPECT_EQ(status->instance, caller_.ref.instance);
+}
+
+// --- replay data of 64 MiB, and no message above 4 MiB -----------------------
+
+// Replays data of that length, and remembers how often.
+class LongReader final : public core::InputReader {
+ public:
+  LongReader(core::InputConsumer& consumer, std::atomic<int>& whole)
+      : consumer_(consumer), whole_(whole) {}
+
+  void Request(core::InputReaderCommand command) override {
+    if (const auto* replay = std::get_if<core::ReplayCommand>(&command)) {
+      if (replay->data.size() == kReplayBytes &&
+          replay->data.front() == '\xc6' && replay->data.back() == 'z') {
+        ++whole_;
+      }
+      consumer_.Replayed({}, core::StepHasher().Finish().value);
+    } else if (std::holds_alternative<core::DisconnectCommand>(command)) {
+      closed_.store(true);
+    }
+  }
+  bool IsClosed() const override { return closed_.load(); }
+
+ private:
+  core::InputConsumer& consumer_;
+  std::atomic<int>& whole_;
+  std::atomic<bool> closed_{false};
+};
+
+class LongEndpoint final : public core::IntegratedInputEndpoint {
+ public:
+  explicit LongEndpoint(std::atomic<int>& whole) : whole_(whole) {}
+  std::optional<core::FtModel> FaultTolerance() const override {
+    return core::FtModel::kExactlyOnce;
+  }
+  absl::StatusOr<core::OpenedInput> Open(
+      core::InputConsumer& consumer, const core::Schema& /*schema*/,
+      std::optional<std::string> /*resume_info*/) override {
+    core::OpenedInput opened;
+    opened.position = "null";
+    opened.reader = std::make_unique<LongReader>(consumer, whole_);
+    return opened;
+  }
+
+ private:
+  std::atomic<int>& whole_;
+};
+
+core::StepResult LongStep() {
+  // MessagePack's bin 32.
+  std::string data("\xc6\x03\xff\xff\xfb", 5);
+  data.resize(kReplayBytes, 'z');
+  core::StepResult result;
+  result.resume = core::Resume(
+      core::Resume::Replay{.seek = "null",
+                           .replay = std::move(data),
+                           .hash = core::StepHasher().Finish().value});
+  result.hash = core::StepHasher().Finish();
+  return result;
+}
+
+class LongReplayTest : public ::testing::TestWithParam<bool> {
+ protected:
+  LongReplayTest()
+      : worker_([this] { return std::make_unique<LongEndpoint>(whole_); }),
+        proxy_(worker_.client().target()),
+        client_(Connect(proxy_.target(), GetParam())),
+        caller_(client_->control(), "shop", 1) {
+    caller_.open.journaled_steps = 1;
+  }
+
+  std::atomic<int> whole_{0};
+  FakeEdgeWorker worker_;
+  SocketProxy proxy_;
+  std::unique_ptr<client::Client> client_;
+  Caller caller_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, LongReplayTest, ::testing::Bool(),
+                         [](const auto& param) {
+                           return param.param ? "OverASession" : "ByACall";
+                         });
+
+TEST_P(LongReplayTest, SurvivesACutInTheMiddle) {
+  ASSERT_OK(caller_.Open(LinesSpec("orders", "any", "", 1)).status());
+  const core::StepResult step = LongStep();
+  proxy_.CutAfter(kReplayBytes / 2);
+  EXPECT_THAT(caller_.Replay(step, 0).status(), HasReason(Reason::UNAVAILABLE));
+  EXPECT_EQ(proxy_.cuts(), 1);
+  absl::StatusOr<core::ReplayReply> again = caller_.Replay(step, 0);
+  while (core::HasReason(again.status(), Reason::UNAVAILABLE)) {
+    again = caller_.Replay(step, 0);
+  }
+  ASSERT_OK(again.status());
+  EXPECT_EQ(whole_, 1);
+}
+
+}  // namespace
+}  // namespace penstock
