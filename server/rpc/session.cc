@@ -169,7 +169,7 @@ void Session::Beat() {
   if (phase_ != Phase::kHello && !writing_ && outbound_->bytes() == 0) {
     outbound_->Push(HeartbeatMessage());
   }
-  strand_.PostAfter(heartbeat_, [this] { Beat(); });
+  beat_ = strand_.PostAfter(heartbeat_, [this] { Beat(); });
 }
 
 // --- what is said ----------------------------------------------------------
@@ -284,6 +284,9 @@ void Session::OnBegun(absl::StatusOr<std::shared_ptr<const void>> reign) {
     outbound_->Push(std::move(part));
   }
   WatchEvents();
+  // From now on at the pace that was asked for.
+  strand_.Cancel(beat_);
+  Beat();
 }
 
 absl::Status Session::HandleDesired(const v1::DesiredState& desired) {

@@ -99,6 +99,7 @@ class Session final
   core::Fence fence_;
   std::shared_ptr<const void> reign_;
   absl::Duration heartbeat_;
+  core::Strand::TimerId beat_ = core::Strand::TimerId::kNone;
   absl::Time heard_;
   std::vector<v1::WatchKind> event_kinds_;
   std::shared_ptr<Watcher> watcher_;

@@ -121,8 +121,9 @@ class Site:
     def _place_workers(self):
         """One connector on each."""
         workers = ", ".join(
-            f"{{name: {host}, address: '{self.network.address(host)}:{PORT}'}}"
-            for host in (FIRST, SECOND))
+            f"{{name: {host}, address: '{self.network.address(host)}:{PORT}', "
+            f"connectors: [{connector}]}}"
+            for host, connector in ((FIRST, "orders"), (SECOND, "beside")))
         with open(self.pipeline, "r+", encoding="utf-8") as out:
             text = out.read()
             out.seek(0)

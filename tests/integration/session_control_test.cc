@@ -100,18 +100,20 @@ TEST_F(SessionControlTest, AnotherEpochTakesAnotherStream) {
 
 // Nothing is closed: only that nothing is heard tells.
 TEST_F(SessionControlTest, ABlackHoleIsNoticedByBothEnds) {
-  ASSERT_OK(caller_.Open(LinesSpec("orders", worker_.Write("none", ""), ""))
-                .status());
+  const std::string sink = worker_.directory().Path("out");
+  ASSERT_OK(caller_.Open(LinesSpec("orders", path_, sink)).status());
   ASSERT_OK(caller_.Extend());
-  core::QueueRequest request;
-  request.step = 0;
-  request.wait = absl::Minutes(10);
-  const Pending<core::QueueReply> queue = caller_.StartQueue(request);
+  ASSERT_OK(caller_.Queue(0, 0).status());
+  // Waits for a release that does not come.
+  Pending<core::PrepareCheckpointReply> waiting;
+  client_->control().PrepareCheckpoint(
+      caller_.Header(), {.steps = 1, .deadline = absl::Minutes(10)},
+      waiting.Callback());
   // It is there: what came behind it was answered.
   ASSERT_OK(caller_.Get().status());
   proxy_.SetBlackHole(true);
   // The controller's end; with a deadline of ten minutes it is no timeout.
-  EXPECT_THAT(queue.Get().status(), HasReason(Reason::UNAVAILABLE));
+  EXPECT_THAT(waiting.Get().status(), HasReason(Reason::UNAVAILABLE));
   // The worker's end: with its stream it forgets who watched the epoch, but
   // the connector goes on, and answers the next controller.
   Caller direct(worker_.control(), "p", 1);

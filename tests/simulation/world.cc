@@ -220,8 +220,11 @@ client::ControllerOptions World::OptionsOfController() {
 
 void World::End(std::unique_ptr<ControllerLife>& life) {
   if (life == nullptr) return;
-  for (const auto& connector : life->controller->Snapshot().connectors) {
-    if (connector.adopted) ++outcome_.adopted;
+  // It destroyed itself where it crashed.
+  if (life->controller != nullptr) {
+    for (const auto& connector : life->controller->Snapshot().connectors) {
+      if (connector.adopted) ++outcome_.adopted;
+    }
   }
   life->process->frozen = true;
   Scheduler::Kill(*life->process);

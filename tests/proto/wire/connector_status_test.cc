@@ -38,6 +38,8 @@ core::ConnectorStatus FullStatus() {
   status.name = "orders";
   status.pipeline = "shop";
   status.instance = "i-1";
+  status.incarnation = "incarnation-1";
+  status.writer = {.epoch = 7, .open_number = 9};
   status.spec_bytes = SpecBytes();
   status.state = core::ConnectorState::kPaused;
   status.level_asked = core::FtModel::kExactlyOnce;
@@ -105,6 +107,8 @@ TEST(ConnectorStatusTest, ComesBack) {
   EXPECT_EQ(back.name, sent.name);
   EXPECT_EQ(back.pipeline, sent.pipeline);
   EXPECT_EQ(back.instance, sent.instance);
+  EXPECT_EQ(back.incarnation, sent.incarnation);
+  EXPECT_EQ(back.writer, sent.writer);
   EXPECT_EQ(back.spec_bytes, sent.spec_bytes);
   EXPECT_EQ(back.state, sent.state);
   EXPECT_EQ(back.level_asked, sent.level_asked);
@@ -216,6 +220,8 @@ TEST(ConnectorStatusTest, SummaryComesBackAsFarAsItSays) {
   ASSERT_OK_AND_ASSIGN(const auto back, FromProto(summary));
   EXPECT_EQ(back.name, "orders");
   EXPECT_EQ(back.instance, "i-1");
+  EXPECT_EQ(back.incarnation, "incarnation-1");
+  EXPECT_EQ(back.writer.open_number, 9u);
   EXPECT_EQ(back.state, core::ConnectorState::kPaused);
   EXPECT_EQ(back.level, core::FtModel::kAtLeastOnce);
   EXPECT_EQ(back.made_steps, 110u);
