@@ -28,9 +28,9 @@ class ConnectorService final : public v1::ConnectorService::CallbackService {
                    const core::Environment& environment,
                    WorkerIdentity identity)
       : dispatcher_(dispatcher),
-        commands_(dispatcher, positions),
         registry_(registry),
         environment_(environment),
+        commands_(dispatcher, positions),
         identity_(std::move(identity)) {}
 
   grpc::ServerUnaryReactor* ListConnectorTypes(
