@@ -67,6 +67,9 @@ QueueTerms TermsOf(const QueueRequest& request, const ConnectorLimits& limits,
   terms.minimum.records =
       std::min(terms.minimum.records, limits.step_records_max);
   terms.minimum.bytes = std::min(terms.minimum.bytes, limits.step_bytes_max);
+  // Nor does the source stage more than this, of which records are a part.
+  terms.minimum.bytes =
+      std::min(terms.minimum.bytes, limits.queued_bytes_max / 2);
   if (request.max_bytes != 0) {
     terms.minimum.bytes = std::min(terms.minimum.bytes, request.max_bytes);
   }

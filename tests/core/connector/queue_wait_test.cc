@@ -217,6 +217,7 @@ TEST(TermsOfTest, ZeroMeansTheConnectorsDefaults) {
 
 TEST(TermsOfTest, NeverWaitsForMoreThanTheStepMayTake) {
   const ConnectorLimits limits;
+  ASSERT_LE(limits.step_bytes_max, limits.queued_bytes_max / 2);
   QueueRequest request;
   request.min_records = 1000;
   request.max_records = 10;
@@ -224,6 +225,13 @@ TEST(TermsOfTest, NeverWaitsForMoreThanTheStepMayTake) {
   const QueueTerms terms = TermsOf(request, limits, kStart);
   EXPECT_EQ(terms.minimum.records, 10u);
   EXPECT_EQ(terms.minimum.bytes, limits.step_bytes_max);
+}
+
+TEST(TermsOfTest, NeverWaitsForMoreThanTheSourceMayStage) {
+  ConnectorLimits limits;
+  limits.queued_bytes_max = limits.step_bytes;
+  EXPECT_EQ(TermsOf(QueueRequest(), limits, kStart).minimum.bytes,
+            limits.step_bytes / 2);
 }
 
 TEST(TermsOfTest, InfiniteWaitNeverEnds) {
