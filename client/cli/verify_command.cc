@@ -2,6 +2,7 @@
 
 #include "client/cli/line_file.h"
 #include "client/cli/multiset_check.h"
+#include "client/cli/progress_meter.h"
 #include "client/pipeline_file.h"
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
@@ -215,9 +216,23 @@ absl::Status Judge(core::FileSystem& files, const Comparison& comparison,
   return absl::OkStatus();
 }
 
+// Bytes of their content; 0 where that is not known before it is read.
+uint64_t SizeOf(core::FileSystem& files, const Comparison& comparison,
+                const std::vector<std::string>& paths) {
+  uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    const auto file = core::OpenFile::Open(files, path, comparison.compression);
+    const auto size = files.Stat(path);
+    // What cannot be opened is told when it is read.
+    if (!file.ok() || !size.ok() || file->is_compressed()) return 0;
+    bytes += size->size;
+  }
+  return bytes;
+}
+
 absl::Status AddInputs(core::FileSystem& files, const Comparison& comparison,
                        const std::vector<std::string>& paths,
-                       MultisetCheck& check) {
+                       MultisetCheck& check, ProgressMeter& meter) {
   for (size_t i = 0; i < paths.size(); ++i) {
     ASSIGN_OR_RETURN(
         const core::OpenFile file,
@@ -228,6 +243,7 @@ absl::Status AddInputs(core::FileSystem& files, const Comparison& comparison,
                                 [&](uint64_t offset, absl::string_view line) {
                                   check.AddInput(static_cast<uint32_t>(i),
                                                  offset, line);
+                                  meter.Add(line.size() + 1);
                                 }));
   }
   return absl::OkStatus();
@@ -239,7 +255,9 @@ absl::StatusOr<Verdict> Compare(const Comparison& comparison,
   ASSIGN_OR_RETURN(const std::vector<std::string> paths,
                    FilesOf(files, comparison));
   MultisetCheck check(findings_max);
-  RETURN_IF_ERROR(AddInputs(files, comparison, paths, check));
+  // Input and output have about as many bytes.
+  ProgressMeter meter("verifying", 2 * SizeOf(files, comparison, paths));
+  RETURN_IF_ERROR(AddInputs(files, comparison, paths, check, meter));
   check.EndInput();
   ASSIGN_OR_RETURN(const core::FileSinkReader reader,
                    core::FileSinkReader::Open(files, comparison.output));
@@ -251,6 +269,7 @@ absl::StatusOr<Verdict> Compare(const Comparison& comparison,
       ASSIGN_OR_RETURN(const bool more, lines.Next(line));
       if (!more) break;
       check.AddOutput(lines.path(), lines.offset(), line);
+      meter.Add(line.size() + 1);
     }
   }
   Verdict verdict;

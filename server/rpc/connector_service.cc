@@ -164,6 +164,7 @@ grpc::ServerUnaryReactor* ConnectorService::ValidateConnector(
   const uint64_t most = dispatcher_.memory_max();
   return StartDryRun({.registry = registry_,
                       .environment = environment_,
+                      .slots = probe_slots_,
                       .memory_left = most > committed ? most - committed : 0},
                      *request, *response);
 }

@@ -6,6 +6,7 @@
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/rpc/commands.h"
+#include "server/rpc/dry_run.h"
 #include "server/rpc/position_cache.h"
 #include "server/rpc/worker_info.h"
 
@@ -67,6 +68,7 @@ class ConnectorService final : public v1::ConnectorService::CallbackService {
   const core::Environment environment_;
   const Commands commands_;
   const WorkerIdentity identity_;
+  ProbeSlots probe_slots_;
 };
 
 }  // namespace penstock::server

@@ -7,11 +7,13 @@
 #include "core/connector/source_probe.h"
 #include "proto/wire/enums.h"
 #include "proto/wire/spec.h"
+#include "proto/wire/status.h"
 #include "proto/wire/violations.h"
 
 #include <absl/base/thread_annotations.h>
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
 
 #include <algorithm>
 #include <memory>
@@ -21,6 +23,7 @@
 namespace penstock::server {
 namespace {
 
+constexpr absl::Duration kRetryDelay = absl::Seconds(1);
 constexpr v1::ConnectorTypeKind kWhole = v1::CONNECTOR_TYPE_KIND_UNSPECIFIED;
 
 // The phase that an error belongs to. What was before it is taken as passed.
@@ -62,6 +65,13 @@ class DryRun final : public grpc::ServerUnaryReactor {
   DryRun(DryRunContext context, const v1::ValidateConnectorRequest& request,
          v1::ValidateConnectorResponse& response)
       : context_(std::move(context)), request_(request), response_(response) {
+    if (request_.probe()) {
+      has_slot_ = context_.slots.Take();
+      if (!has_slot_) {
+        Refuse();
+        return;
+      }
+    }
     context_.environment.io.Schedule([this] { Begin(); });
   }
 
@@ -74,9 +84,20 @@ class DryRun final : public grpc::ServerUnaryReactor {
     }
     if (probe != nullptr) probe->Cancel();
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (has_slot_) context_.slots.Return();
+    delete this;
+  }
 
  private:
+  void Refuse() {
+    Finish(wire::StatusToGrpc(core::WithRetryDelay(
+        core::MakeError(core::Reason::BUDGET_EXCEEDED,
+                        absl::StrCat("looking outside: ", ProbeSlots::kMost,
+                                     " dry runs do already; ask again")),
+        kRetryDelay)));
+  }
+
   void Begin() {
     if (!CheckSchema() || !Resolve()) return End();
     if (!request_.probe()) return End();
@@ -261,6 +282,7 @@ class DryRun final : public grpc::ServerUnaryReactor {
   v1::ValidateConnectorResponse& response_;
   core::ConnectorSpec spec_;
   core::ConnectorParts parts_;
+  bool has_slot_ = false;
   core::Mutex mu_;
   bool is_cancelled_ ABSL_GUARDED_BY(mu_) = false;
   std::shared_ptr<core::SourceProbe> probe_ ABSL_GUARDED_BY(mu_);

@@ -2,6 +2,7 @@
 #include "client/client.h"
 #include "proto/penstock/v1/connector.pb.h"
 #include "proto/penstock/v1/spec.pb.h"
+#include "server/rpc/dry_run.h"
 #include "tests/integration/real_worker.h"
 #include "tests/support/status_matchers.h"
 
@@ -188,6 +189,24 @@ TEST_F(DiscoveryTest, ADirectoryOfTheSinkThatIsAFileDoesNotResolve) {
   spec.mutable_sink()->mutable_file()->set_path(input + "/out");
   const auto response = Validate(spec, /*probe=*/true);
   EXPECT_FALSE(response.violations().empty());
+}
+
+TEST(ProbeSlotsTest, ThereAreFewAndTheyComeBack) {
+  server::ProbeSlots slots;
+  for (int i = 0; i < server::ProbeSlots::kMost; ++i) {
+    EXPECT_TRUE(slots.Take());
+  }
+  EXPECT_FALSE(slots.Take());
+  slots.Return();
+  EXPECT_TRUE(slots.Take());
+}
+
+TEST_F(DiscoveryTest, ADryRunGivesItsSlotBack) {
+  const std::string input = worker_.Write("in.ndjson", "{}\n");
+  for (int i = 0; i <= server::ProbeSlots::kMost; ++i) {
+    EXPECT_THAT(Phases(Validate(Spec(input), /*probe=*/true)),
+                Contains("READ_ONE.SOURCE=PASSED"));
+  }
 }
 
 TEST_F(DiscoveryTest, ADryRunLeavesNoTrace) {
