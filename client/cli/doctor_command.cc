@@ -11,6 +11,7 @@
 #include "proto/penstock/v1/connector.pb.h"
 #include "proto/wire/proto_time.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
 
@@ -97,13 +98,20 @@ void Findings::Print(const std::string& format) const {
 void LookAtEncryption(const WorkerTarget& worker, const std::string& name,
                       Findings& findings) {
   const std::string what = absl::StrCat(name, ": encryption");
+  const bool is_socket = absl::StartsWith(worker.target, "unix:");
+  if (worker.tls.enabled() && !is_socket) {
+    findings.Good(what,
+                  absl::StrCat("TLS, by the authorities in ", worker.tls.ca));
+    return;
+  }
   if (IsLocalTarget(worker.target)) {
     findings.Good(what, "plaintext that stays on this host");
     return;
   }
   findings.Doubtful(
       what, "plaintext to another host",
-      "Whoever reaches the worker's port commands it. Keep the network "
+      "Whoever reaches the worker's port commands it. Give it --tls-cert and "
+      "--tls-key, and this command --tls-ca; or keep the network "
       "between them private (a NetworkPolicy), or forward a port: ssh -L "
       "7070:127.0.0.1:7070 HOST, kubectl port-forward pod/NAME 7070.");
 }
@@ -265,7 +273,9 @@ CliExit RunDoctor(const DoctorOptions& options) {
                     absl::StrCat(pipeline->connectors.size(), " connector(s)"));
       LookAtStore(*pipeline, findings);
       for (const PipelineWorker& worker : pipeline->workers) {
-        reachable &= LookAtAddresses(options.worker, worker, findings);
+        WorkerTarget target = options.worker;
+        if (!target.tls.enabled()) target.tls = pipeline->tls;
+        reachable &= LookAtAddresses(target, worker, findings);
       }
       if (pipeline->workers.empty()) {
         findings.Good("workers", "one of the command's own, while it runs");

@@ -65,6 +65,7 @@ class Workers {
       const std::string& address, size_t connector) {
     last_ = options_.worker;
     last_.target = address;
+    if (!last_.tls.enabled()) last_.tls = pipeline_.tls;
     std::unique_ptr<AskedWorker>& worker = asked_[address];
     if (worker == nullptr) {
       ASSIGN_OR_RETURN(worker, AskedWorker::Find(last_));
