@@ -49,11 +49,13 @@ RUN apt-get update \
       libkrb5-3 \
       libkrb5support0 \
       libldap-2.5-0 \
+      liblz4-1 \
       libnettle8 \
       libp11-kit0 \
       libpq5 \
       libprometheus-cpp-core1.0 \
       libprotobuf32 \
+      librdkafka1 \
       libre2-9 \
       libsasl2-2 \
       libsimdjson14 \

@@ -8,6 +8,7 @@
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/file/file_sink_probe.h"
+#include "core/sinks/kafka/kafka_sink.h"
 #include "core/sinks/null/null_sink.h"
 #include "core/sinks/postgres/postgres_probe.h"
 #include "core/sinks/postgres/postgres_sink.h"
@@ -28,6 +29,7 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterEncoder("msgpack", core::MakeMsgpackEncoder);
   registry.RegisterEncoder("csv", core::MakeCsvEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
+  registry.RegisterSink("kafka", core::MakeKafkaSink);
   registry.RegisterSink("null", core::MakeNullSink);
   registry.RegisterSink("postgres", core::MakePostgresSink);
   registry.RegisterSinkProbe("file", core::ProbeFileSink);

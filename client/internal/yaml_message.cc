@@ -150,6 +150,7 @@ class Reader {
 
   void ReadField(const YAML::Node& node, const std::string& path,
                  const FieldDescriptor& field, Message& message) {
+    if (field.is_map()) return ReadMap(node, path, field, message);
     if (!field.is_repeated()) return ReadValue(node, path, field, message);
     if (!node.IsSequence()) {
       Add(path, "must be a list");
@@ -159,6 +160,30 @@ class Reader {
       const std::string item = absl::StrCat(path, "[", i, "]");
       lines_.Set(item, node[i].Mark().line + 1);
       ReadValue(node[i], item, field, message);
+    }
+  }
+
+  // Of texts by text.
+  void ReadMap(const YAML::Node& node, const std::string& path,
+               const FieldDescriptor& field, Message& message) {
+    if (!node.IsMap()) {
+      Add(path, "must be a mapping of names to values");
+      return;
+    }
+    std::set<std::string> seen;
+    for (const auto& entry : node) {
+      const std::string name = wire::ToUtf8(KeyText(entry.first), 256);
+      const std::string entry_path = wire::JoinPath(path, name);
+      lines_.Set(entry_path, entry.first.Mark().line + 1);
+      if (!seen.insert(name).second) {
+        Add(entry_path, "is given twice", wire::kContradiction);
+        continue;
+      }
+      Message& pair = *message.GetReflection()->AddMessage(&message, &field);
+      pair.GetReflection()->SetString(&pair, field.message_type()->map_key(),
+                                      name);
+      ReadValue(entry.second, entry_path, *field.message_type()->map_value(),
+                pair);
     }
   }
 

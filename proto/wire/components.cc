@@ -9,6 +9,7 @@
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
 #include "core/sinks/file/config.h"
+#include "core/sinks/kafka/config.h"
 #include "core/sinks/null/config.h"
 #include "core/sinks/postgres/config.h"
 #include "core/sources/file/config.h"
@@ -17,6 +18,7 @@
 #include "proto/wire/field_reader.h"
 #include "proto/wire/file_config.h"
 #include "proto/wire/file_sink_config.h"
+#include "proto/wire/kafka_sink_config.h"
 #include "proto/wire/postgres_config.h"
 
 #include <absl/strings/match.h>
@@ -160,6 +162,8 @@ ConfigPtr SinkFromProto(const v1::SinkSpec& spec,
     case v1::SinkSpec::kFile:
       CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
       return FileSinkFromProto(spec.file(), limits, path, violations);
+    case v1::SinkSpec::kKafka:
+      return KafkaSinkFromProto(spec.kafka(), path, violations);
     case v1::SinkSpec::kPostgres:
       return PostgresFromProto(spec.postgres(), limits, path, violations);
     case v1::SinkSpec::kNull:
@@ -257,6 +261,9 @@ v1::SinkSpec SinkToProto(const core::ComponentConfig& config) {
     *result.mutable_file() = FileSinkToProto(As<core::FileSinkConfig>(config));
   } else if (config.type() == "null") {
     result.mutable_null();
+  } else if (config.type() == "kafka") {
+    *result.mutable_kafka() =
+        KafkaSinkToProto(As<core::KafkaSinkConfig>(config));
   } else if (config.type() == "postgres") {
     *result.mutable_postgres() =
         PostgresToProto(As<core::PostgresSinkConfig>(config));

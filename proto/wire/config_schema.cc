@@ -105,8 +105,11 @@ class SchemaWriter {
 
   std::string Field(const FieldDescriptor& field) {
     const std::string comment = CommentOf(field);
-    std::string type = Type(field);
-    if (field.is_repeated()) {
+    std::string type = field.is_map() ? std::string() : Type(field);
+    if (field.is_map()) {
+      // Of texts by text.
+      type = R"("type": "object", "additionalProperties": {"type": "string"})";
+    } else if (field.is_repeated()) {
       type = absl::StrCat(R"("type": "array", "items": {)", type, "}");
     }
     return absl::StrCat("{", type, ", \"description\": ", Quoted(comment), "}");
@@ -154,11 +157,13 @@ void AddFields(const Descriptor& message, const std::string& path,
   above.push_back(&message);
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
-    const std::string name = absl::StrCat(JoinPath(path, field.name()),
-                                          field.is_repeated() ? "[]" : "");
+    const std::string name =
+        absl::StrCat(JoinPath(path, field.name()),
+                     field.is_repeated() && !field.is_map() ? "[]" : "");
     v1::ConfigField& to = fields.emplace_back();
     to.set_name(name);
-    to.set_type(field.message_type() != nullptr
+    to.set_type(field.is_map() ? "map<string, string>"
+                : field.message_type() != nullptr
                     ? field.message_type()->full_name()
                 : field.enum_type() != nullptr ? field.enum_type()->full_name()
                                                : field.type_name());
@@ -167,7 +172,8 @@ void AddFields(const Descriptor& message, const std::string& path,
     to.set_default_value(DefaultIn(to.description()));
     to.set_change(ChangeClassOf(field));
     to.set_secret(field.options().GetExtension(v1::config).secret());
-    if (field.message_type() != nullptr && !IsDuration(field)) {
+    if (field.message_type() != nullptr && !field.is_map() &&
+        !IsDuration(field)) {
       AddFields(*field.message_type(), name, above, fields);
     }
   }

@@ -33,7 +33,7 @@ constexpr absl::string_view kUnset = "unset";
 
 // A message of ours, whose fields have classes of their own.
 bool HasClassedFields(const FieldDescriptor& field) {
-  return field.message_type() != nullptr &&
+  return field.message_type() != nullptr && !field.is_map() &&
          field.message_type()->file()->package() != "google.protobuf";
 }
 

@@ -8,6 +8,9 @@
 #include "proto/wire/schema.h"
 #include "proto/wire/spec.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <cstdint>
 
 namespace penstock::wire {
@@ -103,8 +106,15 @@ v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
 }
 
 std::string SpecToBytes(const core::ConnectorSpec& spec) {
-  // There is no map in it, so that equal specs have equal bytes.
-  return SpecToProto(spec).SerializeAsString();
+  // Equal specs have equal bytes: maps are written in the order of their keys.
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    SpecToProto(spec).SerializeToCodedStream(&out);
+  }
+  return bytes;
 }
 
 std::string SpecHash(absl::string_view spec_bytes) {

@@ -117,12 +117,15 @@ class KafkaBroker:
         self._kcat("-P", "-t", topic, "-X", "enable.idempotence=true",
                    *arguments, "-l", path)
 
-    def read(self, topic, committed=True):
-        """All Records of a topic, in the order of each partition."""
+    def read(self, topic, committed=True, more=()):
+        """All Records of a topic, in the order of each partition.
+
+        `more`: arguments of kcat.
+        """
         level = "read_committed" if committed else "read_uncommitted"
         text = self._kcat("-C", "-t", topic, "-e", "-q", "-J", "-X",
                           f"isolation.level={level}", "-X",
-                          "check.crcs=true")
+                          "check.crcs=true", *more)
         found = (json.loads(line) for line in text.splitlines())
         return [Record(one["partition"], one["offset"], one["key"],
                        one["payload"], one.get("headers", []))

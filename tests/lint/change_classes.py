@@ -26,7 +26,7 @@ MESSAGE = re.compile(
     r"^message (\w+) \{(?:\}|$(.*?)^\})", re.MULTILINE | re.DOTALL
 )
 FIELD = re.compile(
-    r"(?:optional\s+|repeated\s+)?([\w.]+)\s+(\w+)\s*=\s*\d+\s*\[(.*?)\]\s*;",
+    r"(?:optional\s+|repeated\s+)?(map<[\w., ]+>|[\w.]+)\s+(\w+)\s*=\s*\d+\s*\[(.*?)\]\s*;",
     re.DOTALL,
 )
 CHANGE = re.compile(r"CHANGE_CLASS_(\w+)")

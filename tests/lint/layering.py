@@ -32,6 +32,7 @@ CONFIGURATIONS = (
     "core/format/raw/config.h",
     "core/sinks/dead_letter_file/config.h",
     "core/sinks/file/config.h",
+    "core/sinks/kafka/config.h",
     "core/sinks/null/config.h",
     "core/sinks/postgres/config.h",
     "core/sources/file/config.h",

@@ -91,7 +91,10 @@ def default_in(comment):
 
 def type_of(field, schema, wanted):
     number = protos.number_of(field, FIELD_TYPE)
-    name = protos.text(field, FIELD_TYPE_NAME).rpartition(".")[2]
+    *_, outer, name = ["", *protos.text(field, FIELD_TYPE_NAME).split(".")]
+    if outer in schema.messages and name.endswith("Entry"):
+        # protoc makes a message of each map, inside of the one that has it.
+        return "mapping of text to text"
     if number == MESSAGE and name == "Duration":
         shown = "duration"
     elif number == MESSAGE:
@@ -204,6 +207,8 @@ message ConnectorSpec {
   optional uint32 shards = 1;
   // How sure. Default: SURE.
   optional Level level = 2;
+  // More.
+  map<string, string> options = 3;
 }
 """
 COMMON = """
@@ -232,6 +237,8 @@ class ReferenceTest(source_tree.LintTestCase):
         self.assertIn("| `shards` | integer | 8 |", text)
         self.assertIn("| `connectors` | list of "
                       "[ConnectorSpec](#connectorspec) |", text)
+        self.assertIn("| `options` | mapping of text to text |  |  | More. |",
+                      text)
         self.assertIn("| `sure` | Quite \\| much. |", text)
 
     def test_another_page_is_told(self):

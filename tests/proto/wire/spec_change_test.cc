@@ -257,7 +257,7 @@ void LookAtClasses(const Descriptor& message, std::set<std::string>& seen,
         v1::CHANGE_CLASS_UNSPECIFIED) {
       wrong.push_back(field.full_name());
     }
-    if (field.message_type() != nullptr &&
+    if (field.message_type() != nullptr && !field.is_map() &&
         field.message_type()->file()->package() == "penstock.v1") {
       LookAtClasses(*field.message_type(), seen, wrong);
     }

@@ -1,0 +1,34 @@
+// The offset that a group has committed.
+#pragma once
+
+#include "core/base/clock.h"
+#include "core/kafka/kafka_options.h"
+
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace penstock::core {
+
+struct KafkaGroupOffset {
+  int64_t offset = 0;
+  std::string metadata;
+  friend bool operator==(const KafkaGroupOffset&,
+                         const KafkaGroupOffset&) = default;
+};
+
+// Of partition 0 of `topic`; nullopt: there is none. Waits for transactions
+// that are being ended, so that what it returns stands. By a consumer of that
+// group, which `conf` is for, and which joins nothing. (The request of the same
+// purpose for other groups, ListConsumerGroupOffsets, crashes librdkafka 2.0.2
+// in a producer, when it meets a coordinator that is not ready.)
+// Blocks: until the deadline. Errors: as MakeKafkaError, retryable ones only
+// when the deadline has passed; INVALID_CONFIG.
+absl::StatusOr<std::optional<KafkaGroupOffset>> ReadKafkaGroupOffset(
+    KafkaConf conf, const std::string& group, const std::string& topic,
+    const Clock& clock, absl::Time deadline);
+
+}  // namespace penstock::core

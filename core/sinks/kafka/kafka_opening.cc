@@ -1,0 +1,117 @@
+#include "core/sinks/kafka/kafka_opening.h"
+
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::core {
+
+KafkaOpening::KafkaOpening(std::shared_ptr<const KafkaWriting> writing,
+                           absl::Time deadline)
+    : writing_(std::move(writing)),
+      open_(writing_->open),
+      deadline_(deadline) {}
+
+absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> KafkaOpening::Run() {
+  ASSIGN_OR_RETURN(owner_, ReadOwner());
+  RETURN_IF_ERROR(Look());
+  std::unique_ptr<KafkaProducer> keeper;
+  if (!owner_.has_value() || owner_->shards != open_.shards) {
+    ASSIGN_OR_RETURN(keeper, writing_->MakeProducer(OwnerGroup(open_)));
+    // Compare-and-set of the owner: nobody else of any incarnation gets between
+    // this and the commit below.
+    RETURN_IF_ERROR(keeper->Init(deadline_));
+    ASSIGN_OR_RETURN(const std::optional<KafkaShards> again, ReadOwner());
+    if (again.has_value() != owner_.has_value() ||
+        (again.has_value() && again->shards != owner_->shards)) {
+      return MakeError(Reason::UNAVAILABLE,
+                       "kafka sink: another open has changed the number of "
+                       "shards meanwhile; open again");
+    }
+  }
+  RETURN_IF_ERROR(TakeLanes());
+  if (keeper != nullptr) {
+    RETURN_IF_ERROR(keeper->Begin());
+    RETURN_IF_ERROR(keeper->SendOffset(OwnerGroup(open_), open_.shards,
+                                       OwnerMetadata(open_.incarnation),
+                                       deadline_));
+    RETURN_IF_ERROR(keeper->Commit(deadline_));
+  }
+  lanes_.resize(open_.shards);
+  return std::move(lanes_);
+}
+
+absl::StatusOr<std::optional<KafkaShards>> KafkaOpening::ReadOwner() {
+  ASSIGN_OR_RETURN(const std::optional<KafkaGroupOffset> found,
+                   writing_->ReadOffset(OwnerGroup(open_), deadline_));
+  if (!found.has_value()) {
+    if (!open_.first_open) return ProgressLost(open_);
+    return std::optional<KafkaShards>();
+  }
+  ASSIGN_OR_RETURN(KafkaShards owner, ParseStoredOwner(*found));
+  RETURN_IF_ERROR(CheckOwner(open_, owner));
+  return std::optional<KafkaShards>(std::move(owner));
+}
+
+absl::Status KafkaOpening::Look() {
+  const uint32_t before = owner_.has_value() ? owner_->shards : 0;
+  for (ShardIndex i = 0; i < std::max(before, open_.shards); ++i) {
+    lanes_.push_back(std::make_shared<KafkaLane>(writing_, i));
+    ASSIGN_OR_RETURN(const std::optional<KafkaProgress> found,
+                     lanes_.back()->Read(deadline_));
+    RETURN_IF_ERROR(StepsOf(i, found).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Step> KafkaOpening::StepsOf(
+    ShardIndex shard, const std::optional<KafkaProgress>& found) const {
+  if (found.has_value()) {
+    RETURN_IF_ERROR(CheckCanTake(open_, shard, *found));
+  }
+  // Of a shard that the last complete open did not have nothing counts: it is
+  // of an open that was not completed, or of a time when there were more.
+  if (owner_.has_value() && shard >= owner_->shards) return open_.base_steps;
+  if (!found.has_value()) {
+    if (!open_.first_open) return ProgressLost(open_);
+    return open_.base_steps;
+  }
+  if (owner_.has_value() && owner_->shards != open_.shards) {
+    RETURN_IF_ERROR(CheckReshard(shard, found->steps));
+  }
+  return found->steps;
+}
+
+absl::Status KafkaOpening::CheckReshard(ShardIndex shard, Step steps) const {
+  if (steps == open_.base_steps) return absl::OkStatus();
+  return MakeError(
+      steps < open_.base_steps ? Reason::PROGRESS_BEHIND
+                               : Reason::PROGRESS_AHEAD,
+      absl::StrCat("kafka sink: the cluster has the progress of ",
+                   owner_->shards, " shards, and ", open_.shards,
+                   " are wanted; their number can change only where all stand "
+                   "at the checkpoint, ",
+                   open_.base_steps, ", and shard ", shard, " is at ", steps,
+                   "; open it with the old number, and take a checkpoint"),
+      {{"shard", absl::StrCat(shard)},
+       {"progress", absl::StrCat(steps)},
+       {"base_steps", absl::StrCat(open_.base_steps)}});
+}
+
+absl::Status KafkaOpening::TakeLanes() {
+  for (ShardIndex i = 0; i < lanes_.size(); ++i) {
+    RETURN_IF_ERROR(lanes_[i]->Take(
+        [this, i](const std::optional<KafkaProgress>& found) {
+          return StepsOf(i, found);
+        },
+        deadline_))
+    << "while taking over shard " << i;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::core

@@ -1,0 +1,45 @@
+// Takes over what a connector has in a cluster.
+// See core/sinks/kafka/README.md; upholds INV-7.
+#pragma once
+
+#include "core/sinks/kafka/kafka_lane.h"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <memory>
+#include <vector>
+
+namespace penstock::core {
+
+// One open in exactly-once, step by step.
+// Owner:   the call that made it. Threads: confined to it.
+class KafkaOpening {
+ public:
+  KafkaOpening(std::shared_ptr<const KafkaWriting> writing,
+               absl::Time deadline);
+
+  // Makes the open's writer that of every shard. Looks at all of it first, and
+  // leaves everybody undisturbed where it has no business.
+  // Returns: the lanes, taken; their progress is the shards'.
+  // Errors: as OutputTarget::Open.
+  absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> Run();
+
+ private:
+  absl::Status Look();
+  absl::StatusOr<std::optional<KafkaShards>> ReadOwner();
+  absl::Status CheckReshard(ShardIndex shard, Step steps) const;
+  absl::StatusOr<Step> StepsOf(ShardIndex shard,
+                               const std::optional<KafkaProgress>& found) const;
+  absl::Status TakeLanes();
+
+  const std::shared_ptr<const KafkaWriting> writing_;
+  const OutputOpen& open_;
+  const absl::Time deadline_;
+  std::optional<KafkaShards> owner_;
+  // Also of shards that the open no longer has: those are fenced, too.
+  std::vector<std::shared_ptr<KafkaLane>> lanes_;
+};
+
+}  // namespace penstock::core

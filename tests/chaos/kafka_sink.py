@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""A file into a topic of a real Kafka broker, exactly once, whatever dies.
+
+Worker, controller and broker are killed in the middle, one to three times a
+round; then a worker is stopped, replaced and woken. Readers of committed
+records find each key's sequence complete, in order and single.
+
+  PENSTOCK_CHAOS_ROUNDS   rounds (3)
+  PENSTOCK_CHAOS_RECORDS  records of the file (10,000)
+  PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+import harness
+import kafka_broker
+
+# Dozens of steps, so that strikes meet many commits.
+LIMITS = {"block_bytes": "128KiB", "step_bytes": "64KiB",
+          "step_bytes_max": "128KiB", "chunk_bytes_max": "32KiB"}
+SHARDS = 2
+PARTITIONS = 3
+KEYS = 50
+KINDS = ("worker", "broker", "both", "controller", "local worker")
+CONSOLE = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+
+
+def make_sequences(path, records, seed):
+    """Lines of JSON with a key and its own sequence from 0: {key: length}."""
+    rng = random.Random(seed)
+    lengths = collections.Counter()
+    with open(path, "w", encoding="utf-8") as out:
+        for _ in range(records):
+            key = f"k{rng.randrange(KEYS)}"
+            pad = "x" * rng.randrange(120)
+            out.write(f'{{"key":"{key}","seq":{lengths[key]},"pad":"{pad}"}}\n')
+            lengths[key] += 1
+    return lengths
+
+
+class Site:
+    """One fresh pipeline and topic with the processes that drive it."""
+
+    def __init__(self, programs, directory, broker, topic, path, lengths,
+                 local=False, **settings):
+        self.programs = programs
+        self.broker = broker
+        self.topic = topic
+        self.lengths = lengths
+        self.directory = harness.fresh(directory)
+        broker.make_topic(topic, PARTITIONS, **settings)
+        self.socket = None if local else os.path.join(directory, "w.sock")
+        self.pipeline = harness.write_pipeline(
+            directory, path, socket=self.socket, limits=LIMITS, shards=SHARDS,
+            sink=f"kafka: {{topic: {topic}, transaction_timeout: 20s, options: "
+            f"{{bootstrap.servers: '{broker.bootstrap}', "
+            "compression.codec: zstd}}")
+        self.worker = self.run = None
+        if not local:
+            self.start_worker()
+        self.start_run()
+
+    def start_worker(self, state="worker"):
+        self.worker = self.programs.start_worker(
+            self.socket, os.path.join(self.directory, state))
+
+    def start_run(self):
+        self.run = self.programs.start_run(self.pipeline)
+
+    def tried(self):
+        """Messages that were ever sent, those not committed included."""
+        return sum(self.broker.end_offsets(self.topic, PARTITIONS).values())
+
+    def wait_for(self, messages):
+        harness.wait_until(f"{messages} messages",
+                           lambda: self.tried() >= messages, alive=[self.run])
+
+    def finish(self):
+        harness.wait_for_end(self.run, 0)
+        self.verify()
+        if self.worker is not None:
+            harness.kill(self.worker)
+
+    def verify(self):
+        """Each key's sequence is complete, in order, single, in one place."""
+        found = collections.Counter()
+        places = {}
+        for record in self.broker.read(self.topic):
+            value = json.loads(record.value)
+            key = value["key"]
+            if record.key != key:
+                raise harness.Failure(f"{value} has the key {record.key}")
+            if places.setdefault(key, record.partition) != record.partition:
+                raise harness.Failure(f"key {key} is in two partitions")
+            if value["seq"] != found[key]:
+                raise harness.Failure(
+                    f"key {key} goes on with {value['seq']} behind "
+                    f"{found[key]} others, at {record.partition}:"
+                    f"{record.offset}")
+            found[key] += 1
+        if found != self.lengths:
+            raise harness.Failure(
+                f"the topic has {sum(found.values())} records of "
+                f"{sum(self.lengths.values())}")
+
+
+def strike(site, kind):
+    """One blow, or two at once, and what a supervisor would do then.
+
+    Returns whether it met a run that was not over.
+    """
+    if site.run.poll() is not None:
+        return False
+    if kind == "local worker":
+        return harness.kill_local_worker(site.run)
+    if kind == "broker":
+        site.broker.kill()
+        site.broker.start()
+        return True
+    if kind in ("worker", "both"):
+        harness.kill(site.worker)
+    if kind in ("controller", "both"):
+        harness.kill(site.run)
+    if kind in ("worker", "both"):
+        site.start_worker()
+    if kind in ("controller", "both"):
+        site.start_run()
+    return True
+
+
+def play_round(site, rng, kind):
+    """How many strikes came before the run had ended."""
+    moments = sorted(rng.uniform(0.02, 0.8)
+                     for _ in range(rng.choice((1, 1, 2, 3))))
+    struck = 0
+    for moment in moments:
+        if site.run.poll() is None:
+            site.wait_for(int(moment * sum(site.lengths.values())))
+        # Anywhere between two commits, not only just behind one.
+        time.sleep(rng.uniform(0, 0.03))
+        # Messages that were not committed count for a later moment, too.
+        if not strike(site, kind):
+            break
+        struck += 1
+    site.finish()
+    if struck == 0:
+        raise harness.TooLate("the run ended before it could be struck")
+    return struck
+
+
+def stopped_worker(site):
+    """A worker sleeps in the middle of it all, another takes its place."""
+    total = sum(site.lengths.values())
+    site.wait_for(total // 4)
+    sleeper = site.worker
+    harness.stop(sleeper)
+    harness.kill(site.run)
+    site.start_worker("worker2")
+    site.start_run()
+    site.wait_for(total // 2)
+    sleeper.send_signal(signal.SIGCONT)
+    harness.wait_for_end(site.run, 0)
+    # Everything it does after waking up must leave the topic as it is.
+    time.sleep(2)
+    site.verify()
+    if sleeper.poll() is not None:
+        raise harness.Failure(f"the woken worker died: {sleeper.returncode}")
+    harness.kill(sleeper)
+    harness.kill(site.worker)
+
+
+def others_read_it(site):
+    """Kafka's own console consumer finds the same committed records."""
+    total = sum(site.lengths.values())
+    done = site.broker.tool(
+        CONSOLE, "--bootstrap-server", site.broker.bootstrap, "--topic",
+        site.topic, "--from-beginning", "--isolation-level", "read_committed",
+        "--max-messages", str(total))
+    seen = collections.Counter(
+        json.loads(line)["key"] for line in done.stdout.splitlines())
+    if done.returncode != 0 or seen != site.lengths:
+        raise harness.Failure(
+            f"Kafka's consumer finds {sum(seen.values())} of {total}: "
+            f"{done.stderr.decode()[-2000:]}")
+
+
+def refused_messages(programs, directory, broker, path):
+    """Field case B070: messages above the topic's limit get letters."""
+    lines = [json.dumps({"key": f"k{number % 7}", "seq": number // 7, "pad":
+                         "x" * (5000 if number % 300 == 3 else 10)}) + "\n"
+             for number in range(1000)]
+    with open(path, "w", encoding="utf-8") as out:
+        out.writelines(lines)
+    dead = os.path.join(directory, "dead")
+    harness.fresh(directory)
+    broker.make_topic("refused", 1, max_message_bytes=3000)
+    pipeline = harness.write_pipeline(
+        directory, path, shards=1, sink="kafka: {topic: refused, options: "
+        f"{{bootstrap.servers: '{broker.bootstrap}', batch.size: 2000}}}}")
+    with open(pipeline, "a", encoding="utf-8") as out:
+        out.write(f"    dead_letter: {{file: {{path: '{dead}'}}}}\n")
+    harness.wait_for_end(programs.start_run(pipeline), 0)
+    bad = [number for number in range(len(lines)) if number % 300 == 3]
+    found = [record.value + "\n" for record in broker.read("refused")]
+    if found != [line for number, line in enumerate(lines)
+                 if number not in bad]:
+        raise harness.Failure(f"{len(found)} messages are in the topic")
+    letters = {}
+    for text in harness.snapshot(dead).values():
+        for line in text.splitlines():
+            letter = json.loads(line)
+            letters[letter["id"]] = letter["offset"]
+    if sorted(letters.values()) != [sum(map(len, lines[:number]))
+                                    for number in bad]:
+        raise harness.Failure(f"the letters are of {letters}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", default=harness.default_bin())
+    arguments = parser.parse_args()
+    rounds = harness.setting("ROUNDS", 3)
+    records = harness.setting("RECORDS", 10_000)
+    seed = harness.setting("SEED", time.time_ns() % 10**9)
+    kafka_broker.need_kafka()
+    print(f"kafka_sink: seed {seed}, {rounds} rounds, {records} records",
+          flush=True)
+
+    def play_rounds(programs, directory, broker, path, lengths):
+        rng = random.Random(seed)
+        struck = collections.Counter()
+        topics = iter(range(10**9))
+        for number in range(rounds):
+            kind = KINDS[number % len(KINDS)]
+            started = time.monotonic()
+
+            def play(kind=kind):
+                site = Site(programs, os.path.join(directory, "s"), broker,
+                            f"round-{next(topics)}", path, lengths,
+                            kind.startswith("local"))
+                return play_round(site, rng, kind)
+
+            count = harness.strike_in_time(programs, play)
+            struck[kind] += count
+            print(f"round {number + 1:2}: {kind} struck {count} times, exactly "
+                  f"once; {time.monotonic() - started:.1f} s", flush=True)
+        print(f"kafka_sink: {records} records of {len(lengths)} keys in each "
+              f"of {rounds} rounds; {sum(struck.values())} strikes: "
+              f"{dict(struck)}", flush=True)
+
+    def test(programs, directory):
+        path = os.path.join(directory, "in.ndjson")
+        lengths = make_sequences(path, records, seed)
+        broker = kafka_broker.KafkaBroker(os.path.join(directory, "kafka"))
+        try:
+            play_rounds(programs, directory, broker, path, lengths)
+            site = Site(programs, os.path.join(directory, "s"), broker,
+                        "stopped", path, lengths)
+            stopped_worker(site)
+            print("stopped_worker: no harm done", flush=True)
+            others_read_it(site)
+            print("others_read_it: as many, as committed", flush=True)
+            refused_messages(programs, os.path.join(directory, "s"), broker,
+                             os.path.join(directory, "refused.ndjson"))
+            print("refused_messages: each has its letter", flush=True)
+        finally:
+            programs.end_all()
+            broker.end()
+
+    return harness.main("kafka_sink", test, arguments.bin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+// What the contract suite does not make happen, at a real broker.
+#include "core/sinks/kafka/kafka_sink.h"
+
+#include "core/base/error.h"
+#include "core/contract/sink_error.h"
+#include "core/kafka/kafka_options.h"
+#include "core/kafka/kafka_producer.h"
+#include "core/sinks/kafka/kafka_progress.h"
+#include "tests/core/sinks/kafka/kafka_fixture.h"
+#include "tests/support/kafka_broker.h"
+#include "tests/support/kafka_client.h"
+#include "tests/support/status_matchers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace penstock::core {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+
+class KafkaSinkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    PENSTOCK_NEED_KAFKA();
+    static int topics = 0;
+    bootstrap_ = KafkaBroker::Shared().bootstrap();
+    topic_ = "sink-" + std::to_string(++topics);
+    CreateKafkaTopic(bootstrap_, topic_, 4, {{"max.message.bytes", "5000"}});
+  }
+
+  KafkaSinkConfig Config() const { return KafkaTestConfig(bootstrap_, topic_); }
+  std::vector<KafkaRecord> Read() const {
+    return ReadKafka(bootstrap_, topic_);
+  }
+  std::vector<std::string> Values() const {
+    std::vector<std::string> values;
+    for (const KafkaRecord& record : Read()) {
+      values.push_back(record.value.value_or("no value"));
+    }
+    return values;
+  }
+  // A producer of shard 0's transactional id, as an open that is too late
+  // would make it.
+  std::unique_ptr<KafkaProducer> Knock() const {
+    KafkaConf conf{.conf = KafkaConfHandle(rd_kafka_conf_new()), .secrets = {}};
+    EXPECT_OK(conf.Set("bootstrap.servers", bootstrap_));
+    EXPECT_OK(conf.Set("transactional.id", ProgressGroup(KafkaTestOpen(), 0)));
+    auto made = KafkaProducer::Create(std::move(conf), topic_, RealClock());
+    EXPECT_OK(made);
+    EXPECT_OK((*made)->Init(RealClock().SteadyNow() + absl::Minutes(1)));
+    return *std::move(made);
+  }
+
+  std::string bootstrap_;
+  std::string topic_;
+};
+
+// Field case B079.
+TEST_F(KafkaSinkTest, NullEmptyKeyAndHeadersArriveAsTheyAre) {
+  KafkaProcess process(Config(), KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  ASSERT_OK(process.Write(
+      {0, 1}, {{.key = "a", .value = "v"},
+               {.key = "a", .value = std::nullopt},
+               {.key = "", .value = ""},
+               {.value = "h", .headers = {{"name", "x"}, {"null", {}}}}}));
+  const std::vector<KafkaRecord> found = Read();
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].key, "a");
+  EXPECT_EQ(found[1].value, std::nullopt);
+  EXPECT_EQ(found[2].key, "");
+  EXPECT_EQ(found[2].value, "");
+  EXPECT_EQ(found[3].key, std::nullopt);
+  EXPECT_THAT(found[3].headers,
+              ElementsAre(Pair("name", "x"), Pair("null", std::nullopt)));
+}
+
+// Source of the hashes: Apache Kafka, UtilsTest.testMurmur2, modulo 4 without
+// their sign bit.
+TEST_F(KafkaSinkTest, KeysGoWhereKafkasOwnProducersPutThem) {
+  KafkaSinkConfig config = Config();
+  config.partition_by = KafkaPartitionBy::kKey;
+  KafkaProcess process(config, KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  ASSERT_OK(
+      process.Write({0, 1}, {{.key = "21", .value = "a"},
+                             {.key = "foobar", .value = "b"},
+                             {.key = "a-little-bit-long-string", .value = "c"},
+                             {.value = "no key"}}));
+  std::map<std::string, int32_t> partitions;
+  for (const KafkaRecord& record : Read()) {
+    partitions[*record.value] = record.partition;
+  }
+  const auto partition = [](int32_t hash) { return (hash & 0x7fffffff) % 4; };
+  EXPECT_EQ(partitions["a"], partition(-973932308));
+  EXPECT_EQ(partitions["b"], partition(-790332482));
+  EXPECT_EQ(partitions["c"], partition(-985981536));
+  EXPECT_EQ(partitions["no key"], 0) << "its shard";
+}
+
+TEST_F(KafkaSinkTest, TransactionThatAnotherProducerEndedIsWrittenAgain) {
+  KafkaProcess process(Config(), KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  ASSERT_OK(process.Write({0, 1}, {{.value = "a"}}));
+  const auto late = Knock();
+  const absl::Status met = process.Write({1, 2}, {{.value = "b"}});
+  ASSERT_THAT(met, Not(IsOk()));
+  EXPECT_TRUE(IsRetryable(met)) << met;
+  ASSERT_OK(process.Write({1, 2}, {{.value = "b"}}));
+  EXPECT_THAT(Values(), ElementsAre("a", "b"));
+}
+
+TEST_F(KafkaSinkTest, CommitWithoutAnswerIsNotWrittenTwice) {
+  KafkaBroker broker;
+  CreateKafkaTopic(broker.bootstrap(), "t", 1);
+  KafkaSinkConfig config = KafkaTestConfig(broker.bootstrap(), "t");
+  KafkaProcess process(config, KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  ASSERT_OK(process.Write({0, 1}, {{.value = "a"}}));
+  broker.Freeze();
+  const absl::Status met =
+      process.Write({1, 2}, {{.value = "b"}}, absl::Seconds(1));
+  ASSERT_THAT(met, Not(IsOk()));
+  EXPECT_TRUE(IsRetryable(met)) << met;
+  broker.Thaw();
+  ASSERT_OK(process.Write({1, 2}, {{.value = "b"}}));
+  broker.Kill();
+  broker.Start();
+  ASSERT_OK(process.Write({2, 3}, {{.value = "c"}}));
+  std::vector<std::string> values;
+  for (const KafkaRecord& record : ReadKafka(broker.bootstrap(), "t")) {
+    values.push_back(*record.value);
+  }
+  EXPECT_THAT(values, ElementsAre("a", "b", "c"));
+}
+
+TEST_F(KafkaSinkTest, MessageThatTheClusterRefusesIsABadRow) {
+  KafkaProcess process(Config(), KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  const std::vector<TestMessage> bad = {
+      {.value = "a"}, {.value = std::string(6000, 'x')}, {.value = "b"}};
+  const absl::Status probed = process.Probe({0, 1}, bad);
+  ASSERT_THAT(probed, Not(IsOk()));
+  EXPECT_EQ(KindOfSinkError(probed), SinkErrorKind::kBadRow) << probed;
+  EXPECT_OK(process.Probe({0, 1}, {{.value = "a"}, {.value = "b"}}));
+  EXPECT_THAT(Values(), IsEmpty());
+  ASSERT_OK(process.Write({0, 1}, {{.value = "a"}, {.value = "b"}}));
+  EXPECT_THAT(Values(), ElementsAre("a", "b"));
+}
+
+TEST_F(KafkaSinkTest, MessageThatTheClientRefusesIsNamed) {
+  KafkaSinkConfig config = Config();
+  config.options["message.max.bytes"] = "2000";
+  KafkaProcess process(config, KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  const absl::Status refused = process.Write(
+      {0, 1}, {{.value = "a"}, {.value = std::string(2001, 'x')}});
+  EXPECT_THAT(refused, HasReason(Reason::ROW_REFUSED));
+  EXPECT_EQ(RefusedRow(refused), 1u);
+}
+
+// Offsets are forgotten after offsets.retention.minutes.
+TEST_F(KafkaSinkTest, ProgressIsRenewedWhileNothingHappens) {
+  KafkaProcess process(Config(), KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  ASSERT_OK(process.Write({0, 3}, {{.value = "a"}}));
+  const auto offsets = [this] {
+    return ReadKafka(bootstrap_, "__consumer_offsets").size();
+  };
+  const size_t before = offsets();
+  process.Advance(absl::Hours(23));
+  EXPECT_GE(offsets(), before + 2) << "the shard's and the connector's";
+  ASSERT_OK(process.Write({3, 4}, {{.value = "b"}}));
+  EXPECT_THAT(Values(), ElementsAre("a", "b"));
+}
+
+TEST_F(KafkaSinkTest, TopicThatIsNotThereIsSaid) {
+  KafkaSinkConfig config = Config();
+  config.topic = "nobody-made-it";
+  config.options["allow.auto.create.topics"] = "false";
+  const KafkaProcess process(config, KafkaTestOpen());
+  EXPECT_THAT(process.opened(), HasReason(Reason::NOT_FOUND));
+}
+
+TEST_F(KafkaSinkTest, MoreThanItsQueueHoldsIsWrittenAllTheSame) {
+  KafkaSinkConfig config = Config();
+  config.options["queue.buffering.max.kbytes"] = "1000";
+  config.options["compression.codec"] = "zstd";
+  KafkaProcess process(config, KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  const std::vector<TestMessage> many(5000, {.value = std::string(1000, 'x')});
+  ASSERT_OK(process.Write({0, 1}, many));
+  EXPECT_EQ(process.endpoint().MemoryBytes(), 0u);
+  EXPECT_EQ(Read().size(), many.size());
+}
+
+}  // namespace
+}  // namespace penstock::core
