@@ -13,11 +13,13 @@
 #include "core/sinks/postgres/postgres_probe.h"
 #include "core/sinks/postgres/postgres_sink.h"
 #include "core/sources/file/file_source.h"
+#include "core/sources/kafka/kafka_source.h"
 
 namespace penstock::server {
 
 void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterSource("file", core::MakeFileSource);
+  registry.RegisterSource("kafka", core::MakeKafkaSource);
   registry.RegisterParser("raw", core::MakeRawParser);
   registry.RegisterParser("ndjson", core::MakeNdjsonParser);
   registry.RegisterParser("json", core::MakeJsonParser);

@@ -13,12 +13,14 @@
 #include "core/sinks/null/config.h"
 #include "core/sinks/postgres/config.h"
 #include "core/sources/file/config.h"
+#include "core/sources/kafka/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/csv_config.h"
 #include "proto/wire/field_reader.h"
 #include "proto/wire/file_config.h"
 #include "proto/wire/file_sink_config.h"
 #include "proto/wire/kafka_sink_config.h"
+#include "proto/wire/kafka_source_config.h"
 #include "proto/wire/postgres_config.h"
 
 #include <absl/strings/match.h>
@@ -107,6 +109,12 @@ ConfigPtr SourceFromProto(const v1::SourceSpec& spec,
       CheckPath(spec.file().path(), JoinPath(path, "file.path"), violations);
       auto config =
           FileFromProto(spec.file(), JoinPath(path, "file"), violations);
+      config->block_bytes = limits.block_bytes;
+      return config;
+    }
+    case v1::SourceSpec::kKafka: {
+      auto config = KafkaSourceFromProto(spec.kafka(), JoinPath(path, "kafka"),
+                                         violations);
       config->block_bytes = limits.block_bytes;
       return config;
     }
@@ -214,8 +222,14 @@ ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
 
 v1::SourceSpec SourceToProto(const core::ComponentConfig& config) {
   v1::SourceSpec result;
-  if (config.type() != "file") UnknownType(config);
-  *result.mutable_file() = FileToProto(As<core::FileSourceConfig>(config));
+  if (config.type() == "file") {
+    *result.mutable_file() = FileToProto(As<core::FileSourceConfig>(config));
+  } else if (config.type() == "kafka") {
+    *result.mutable_kafka() =
+        KafkaSourceToProto(As<core::KafkaSourceConfig>(config));
+  } else {
+    UnknownType(config);
+  }
   return result;
 }
 

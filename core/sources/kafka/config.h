@@ -3,6 +3,7 @@
 
 #include "core/contract/component.h"
 
+#include <absl/status/status.h>
 #include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
@@ -85,10 +86,16 @@ struct KafkaSourceConfig final : ComponentConfig {
   // Whether the group shows how far the connector came.
   bool commits() const { return options.contains("group.id"); }
 
+  // How long an open waits for brokers.
+  absl::Duration open_timeout = absl::Seconds(20);
   // Payload of one buffer; a longer message gets one of its own.
   size_t block_bytes = size_t{1} << 20;
 
   absl::string_view type() const override { return "kafka"; }
 };
+
+// What can be known without a connection. Errors: INVALID_CONFIG, metadata
+// "field" names it, relative to the source.
+absl::Status CheckKafkaSourceConfig(const KafkaSourceConfig& config);
 
 }  // namespace penstock::core

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/base/status_macros.h"
+#include "core/kafka/kafka_error.h"
 #include "core/sources/kafka/kafka_reader_work.h"
 
 #include <absl/container/flat_hash_map.h>
@@ -127,7 +128,7 @@ void KafkaReader::Work::ReadSome() {
 
 absl::Status KafkaReader::Work::TryReadSome() {
   RETURN_IF_ERROR(client_->Serve());
-  ShowClient();
+  ShowHealth();
   const bool replays = replaying_.has_value();
   if (!replays && (!is_extended_.load() || is_ended_)) return absl::OkStatus();
   if (!is_assigned_) {
@@ -269,7 +270,11 @@ absl::Status KafkaReader::Work::TakeError(const KafkaEvent& event) {
   if (reason == Reason::POSITION_EXPIRED && event.has_partition) {
     return Expired(event.id, event.error);
   }
-  if (reason == Reason::UNAVAILABLE || reason == Reason::DEADLINE) {
+  // A broker that does not know itself what is wrong with it may recover.
+  const bool may_pass = reason == Reason::UNAVAILABLE ||
+                        reason == Reason::DEADLINE ||
+                        KafkaErrorOf(event.error) == "UNKNOWN";
+  if (may_pass) {
     consumer_.Error(false, event.error, kReadTag);
     return absl::OkStatus();
   }

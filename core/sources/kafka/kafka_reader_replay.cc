@@ -113,6 +113,7 @@ void KafkaReader::Work::FinishStep(const KafkaPosition& step) {
 
 void KafkaReader::Work::KeepHouse() {
   StartReading();
+  ShowNumbers();
   Acknowledge();
   const absl::Time now = environment_.clock.SteadyNow();
   const bool discovers = is_extended_.load() && !config_.stop_at_end &&
@@ -128,7 +129,7 @@ void KafkaReader::Work::KeepHouse() {
   PostAfter(kHouseInterval, &Work::KeepHouse);
 }
 
-void KafkaReader::Work::ShowClient() {
+void KafkaReader::Work::ShowNumbers() {
   const KafkaStatistics& statistics = client_->Statistics();
   metrics_->client_bytes.store(statistics.memory_bytes);
   uint64_t lag = 0;
@@ -145,6 +146,9 @@ void KafkaReader::Work::ShowClient() {
     }
   }
   metrics_->lag.store(lag);
+}
+
+void KafkaReader::Work::ShowHealth() {
   ConnectorHealth health = client_->Health();
   if (health.reason == shown_reason_) return;
   shown_reason_ = health.reason;

@@ -108,7 +108,8 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
 
   // --- Beside it.
   void KeepHouse();
-  void ShowClient();
+  void ShowHealth();
+  void ShowNumbers() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Discover();
   void Acknowledge() ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -16,8 +16,6 @@
 namespace penstock::core {
 namespace {
 
-constexpr absl::Duration kOpenMax = absl::Seconds(20);
-
 bool Matches(const std::string& pattern, const std::string& name) {
   // Kafka's own topics must be meant.
   if (absl::StartsWith(name, "__") && !absl::StartsWith(pattern, "__")) {
@@ -92,7 +90,8 @@ absl::StatusOr<OpenedInput> KafkaSource::Open(
                               std::move(parser)));
   ASSIGN_OR_RETURN(std::unique_ptr<TopicConsumer> client,
                    make_client_(config_, environment_));
-  const absl::Time deadline = environment_.clock.SteadyNow() + kOpenMax;
+  const absl::Time deadline =
+      environment_.clock.SteadyNow() + config_.open_timeout;
   ASSIGN_OR_RETURN(const Places places, FindPartitions(*client, deadline));
   KafkaReader::Options options{.config = config_,
                                .was_away = resume.has_value()};

@@ -39,7 +39,7 @@ class KafkaSource final : public TransportInputEndpoint {
     return FtModel::kExactlyOnce;
   }
 
-  // Blocks: up to kOpenMax for brokers.
+  // Blocks: up to `open_timeout` for brokers.
   // Errors: INVALID_CONFIG; NOT_FOUND: a topic is not there; UNAVAILABLE,
   // DEADLINE: no broker is; UNAUTHENTICATED, PERMISSION_DENIED; with
   // `resume_info`: POSITION_EXPIRED if a partition is gone or ends before its
@@ -69,10 +69,6 @@ class KafkaSource final : public TransportInputEndpoint {
   const Environment environment_;
   MakeClient make_client_;
 };
-
-// What can be known without a connection. Errors: INVALID_CONFIG, metadata
-// "field" names it, relative to the source.
-absl::Status CheckKafkaSourceConfig(const KafkaSourceConfig& config);
 
 // For the registry. Errors: INVALID_CONFIG naming the field.
 absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeKafkaSource(

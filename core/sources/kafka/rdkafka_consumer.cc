@@ -23,6 +23,9 @@ constexpr std::array<absl::string_view, 7> kReserved = {
     "group.instance.id",
     "partition.assignment.strategy"};
 
+// Milliseconds of one call: then what the brokers said meanwhile is looked at.
+constexpr int64_t kCallMax = 5'000;
+
 const KafkaOptions& Defaults() {
   // librdkafka's own limits are made for one consumer in a process.
   static const auto& options = *new KafkaOptions{
@@ -110,7 +113,7 @@ void RdKafkaConsumer::SetWake(absl::AnyInvocable<void()> wake) {
 int RdKafkaConsumer::MillisecondsLeft(absl::Time deadline) const {
   const absl::Duration left = deadline - clock_.SteadyNow();
   return static_cast<int>(
-      std::clamp<int64_t>(absl::ToInt64Milliseconds(left), 1, 60'000));
+      std::clamp<int64_t>(absl::ToInt64Milliseconds(left), 1, kCallMax));
 }
 
 absl::StatusOr<KafkaMetadataHandle> RdKafkaConsumer::Metadata(
@@ -131,9 +134,9 @@ absl::StatusOr<KafkaMetadataHandle> RdKafkaConsumer::Metadata(
                           handle.get(), &metadata, MillisecondsLeft(deadline));
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
       return KafkaMetadataHandle(metadata);
-    if (IsKafkaRetryable(code) && clock_.SteadyNow() < deadline) continue;
     // What the brokers said before, if anything, says more.
-    (void)Serve();
+    RETURN_IF_ERROR(Serve());
+    if (IsKafkaRetryable(code) && clock_.SteadyNow() < deadline) continue;
     return MakeKafkaError(code,
                           topic == nullptr
                               ? "list topics"
@@ -193,7 +196,7 @@ absl::StatusOr<std::vector<int64_t>> RdKafkaConsumer::FindOffsets(
     }
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) break;
     if (IsKafkaRetryable(code) && clock_.SteadyNow() < deadline) continue;
-    (void)Serve();
+    RETURN_IF_ERROR(Serve());
     return MakeKafkaError(code, "look up offsets", problem_);
   }
   // Below 0: no message is that late.
