@@ -19,6 +19,7 @@
 #include "server/admin/worker_metrics.h"
 #include "server/builtin.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/memory_tidy.h"
 #include "server/rpc/connector_service.h"
 #include "server/rpc/control_service.h"
 #include "server/rpc/health_service.h"
@@ -131,6 +132,8 @@ class WorkerApp final : public App {
             MakeFileFenceStore(core::PosixFileSystem(), options_.state_dir),
             event_log_.get()));
     hub_->SetConnectors(dispatcher_.get());
+    tidy_ =
+        std::make_unique<MemoryTidy>(io_, [this] { return hub_->removals(); });
     connector_service_ = std::make_unique<ConnectorService>(
         *dispatcher_, positions_, registry_, environment, identity_);
     sessions_ = std::make_unique<SessionHub>(*dispatcher_, positions_, *hub_,
@@ -300,6 +303,7 @@ class WorkerApp final : public App {
   std::unique_ptr<WatchHub> hub_;
   std::unique_ptr<EventLog> event_log_;
   std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<MemoryTidy> tidy_;
   std::unique_ptr<ConnectorService> connector_service_;
   std::unique_ptr<SessionHub> sessions_;
   std::unique_ptr<ControlService> control_service_;

@@ -352,6 +352,17 @@ void AddConformance(CLI::App& cli, CommandLine& options) {
       "under this name (default: a new one below $TMPDIR, removed in the end)");
   conformance->add_option("--only", suite.only,
                           "Only checks with this in their name, such as 6/");
+  conformance
+      ->add_option("--faults", suite.faults,
+                   "What becomes of commands on their way: none; lose (an "
+                   "answer is lost, and asked for again); cut (a call is given "
+                   "up and given again); repeat (twice at once); late (once "
+                   "more, later). Default: all checks with each in turn")
+      ->check(CLI::IsMember({"none", "lose", "cut", "repeat", "late"}));
+  conformance->add_option(
+      "--kill", suite.kill_command,
+      "A shell command that kills the server; whatever looks after it starts "
+      "it again. Without it nothing is killed");
   conformance->add_flag("--list", suite.list, "Only list them");
   AddOutput(*conformance, suite.format);
 }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace penstock::client {
 namespace {
@@ -25,6 +26,7 @@ using conformance::AllConformanceChecks;
 using conformance::CheckOutcome;
 using conformance::ConformanceCheck;
 using conformance::InputText;
+using conformance::LineFault;
 using conformance::RunConformance;
 using conformance::Subject;
 
@@ -75,6 +77,7 @@ void Print(const CheckOutcome& outcome, bool as_json) {
   const double seconds = absl::ToDoubleSeconds(outcome.took);
   if (as_json) {
     std::cout << "{\"check\":" << Json(outcome.check->name)
+              << ",\"faults\":" << Json(LineFaultName(outcome.fault))
               << ",\"promise\":" << Json(outcome.check->promise)
               << ",\"kept\":" << (outcome.status.ok() ? "true" : "false")
               << ",\"seconds\":" << absl::StrFormat("%.3f", seconds)
@@ -83,8 +86,9 @@ void Print(const CheckOutcome& outcome, bool as_json) {
     return;
   }
   std::cout << absl::StrFormat(
-      "%-7s %-22s %s (%.2f s)\n", outcome.status.ok() ? "kept" : "BROKEN",
-      outcome.check->name, outcome.check->promise, seconds);
+      "%-7s %-22s %-6s %s (%.2f s)\n", outcome.status.ok() ? "kept" : "BROKEN",
+      outcome.check->name, LineFaultName(outcome.fault), outcome.check->promise,
+      seconds);
   if (!outcome.status.ok()) {
     std::cout << "        " << outcome.status.message() << "\n";
   }
@@ -102,6 +106,22 @@ void List(bool as_json) {
   }
 }
 
+std::vector<LineFault> FaultsOf(const ConformanceOptions& options) {
+  const auto all = conformance::AllLineFaults();
+  const auto one = conformance::ParseLineFault(options.faults);
+  if (one.has_value()) return {*one};
+  return {all.begin(), all.end()};
+}
+
+absl::Status RunShell(const std::string& command) {
+  const int code = std::system(command.c_str());
+  if (code == 0) return absl::OkStatus();
+  return core::MakeError(core::Reason::INVALID_CONFIG,
+                         absl::StrCat("killing the server by `", command,
+                                      "`: it ended with ", code),
+                         {{"field", "--kill"}});
+}
+
 absl::StatusOr<CliExit> TryRun(const ConformanceOptions& options) {
   core::Random random(core::SeededFromEntropy());
   const std::string run = core::RandomId(random).substr(0, 12);
@@ -112,14 +132,18 @@ absl::StatusOr<CliExit> TryRun(const ConformanceOptions& options) {
   channel_options.tls = options.tls;
   ASSIGN_OR_RETURN(const auto channel,
                    MakeChannel(options.target, channel_options));
-  Subject subject(channel, workplace->path(), run);
+  Subject::Place place{.directory = workplace->path(), .run = run, .kill = {}};
+  if (!options.kill_command.empty()) {
+    place.kill = [&options] { return RunShell(options.kill_command); };
+  }
+  Subject subject(channel, std::move(place));
   const bool as_json = options.format == "json";
   size_t broken = 0;
-  const auto outcomes =
-      RunConformance(subject, options.only, [&](const CheckOutcome& outcome) {
-        if (!outcome.status.ok()) ++broken;
-        Print(outcome, as_json);
-      });
+  const auto outcomes = RunConformance(subject, options.only, FaultsOf(options),
+                                       [&](const CheckOutcome& outcome) {
+                                         if (!outcome.status.ok()) ++broken;
+                                         Print(outcome, as_json);
+                                       });
   if (outcomes.empty()) {
     return core::MakeError(core::Reason::INVALID_CONFIG,
                            absl::StrCat("reading --only `", options.only,

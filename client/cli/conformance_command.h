@@ -16,6 +16,11 @@ struct ConformanceOptions {
   std::string directory;
   // Only checks whose name contains this.
   std::string only;
+  // What the line to the server does meanwhile: none, lose, cut, repeat, late;
+  // empty: each in turn.
+  std::string faults;
+  // Kills the server, which somebody starts again. Empty: it is not killed.
+  std::string kill_command;
   // Lists names and promises instead.
   bool list = false;
   // text or json (one object a check, then one for all).

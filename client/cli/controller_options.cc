@@ -10,6 +10,13 @@
 #include <utility>
 
 namespace penstock::client {
+namespace {
+
+// A Queue that waits costs its worker nothing, asking again does; commands that
+// must not wait end it.
+constexpr absl::Duration kQueueWait = absl::Seconds(10);
+
+}  // namespace
 
 std::string MakeControllerId() {
   char host[256] = "unknown";
@@ -27,6 +34,7 @@ ControllerOptions ControllerOptionsOf(const PipelineFile& pipeline,
   options.incarnation = pipeline.incarnation;
   options.checkpoint_interval = pipeline.checkpoint_interval;
   options.check_spec_change = CheckSpecChange;
+  options.queue_wait = kQueueWait;
   options.random_seed = random.Next64();
   for (size_t i = 0; i < pipeline.connectors.size(); ++i) {
     const core::ConnectorSpec& spec = pipeline.connectors[i];

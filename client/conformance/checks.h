@@ -19,6 +19,8 @@ struct ConformanceCheck {
   const char* promise;
   // OK, or what was wrong.
   absl::Status (*run)(Subject& subject);
+  // Runs only against a server that may be killed (Subject::Kill).
+  bool kills = false;
 };
 
 std::span<const ConformanceCheck> FenceChecks();
@@ -28,6 +30,7 @@ std::span<const ConformanceCheck> CheckpointChecks();
 std::span<const ConformanceCheck> StateChecks();
 std::span<const ConformanceCheck> WatchChecks();
 std::span<const ConformanceCheck> SessionChecks();
+std::span<const ConformanceCheck> KillChecks();
 
 // An error that says `what` unless `holds`.
 absl::Status Expect(bool holds, absl::string_view what);

@@ -1,5 +1,7 @@
 #include "client/conformance/subject.h"
 
+#include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/proto_time.h"
 #include "proto/wire/status.h"
@@ -8,25 +10,28 @@
 #include <xxhash.h>
 
 #include <chrono>
+#include <string>
 #include <utility>
 
 namespace penstock::conformance {
 namespace {
 
+// A server that was killed is back by then.
+constexpr absl::Duration kRestartMax = absl::Minutes(1);
+
 // One unary call: `method` is the stub's.
 template <typename Response, typename Stub, typename Request>
-absl::StatusOr<Response> Call(Stub& stub,
+absl::StatusOr<Response> Call(Line& line, const Line::Terms<Response>& terms,
+                              Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*,
                                                            const Request&,
                                                            Response*),
                               const Request& request) {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  Response response;
-  const absl::Status status =
-      wire::StatusFromGrpc((stub.*method)(&context, request, &response));
-  if (!status.ok()) return status;
-  return response;
+  return line.Call<Response>(
+      terms, [&stub, method, request](grpc::ClientContext& context,
+                                      Response& response) {
+        return (stub.*method)(&context, request, &response);
+      });
 }
 
 template <typename Request>
@@ -39,11 +44,6 @@ Request For(const Hand& hand) {
 
 }  // namespace
 
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() +
-                       absl::ToChronoMilliseconds(kCheckCallMax));
-}
-
 std::string InputText() {
   std::string text;
   for (uint64_t number = 0; number < kInputRecords; ++number) {
@@ -53,26 +53,53 @@ std::string InputText() {
   return text;
 }
 
-Subject::Subject(std::shared_ptr<grpc::Channel> channel, std::string directory,
-                 std::string run)
+Subject::Subject(std::shared_ptr<grpc::Channel> channel, Place place)
     : connectors_(v1::ConnectorService::NewStub(channel)),
       control_(v1::ControlService::NewStub(channel)),
       watch_(v1::WatchService::NewStub(channel)),
-      directory_(std::move(directory)),
-      run_(std::move(run)) {}
+      place_(std::move(place)),
+      line_(std::make_unique<Line>(LineFault::kNone, 0)) {}
+
+void Subject::SetLine(LineFault fault, uint64_t seed) {
+  line_ = std::make_unique<Line>(fault, seed);
+}
+
+absl::Status Subject::Kill() {
+  RETURN_IF_ERROR(place_.kill());
+  const core::Clock& clock = core::RealClock();
+  const absl::Time give_up = clock.SteadyNow() + kRestartMax;
+  absl::Status status;
+  do {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    // It is not there at once.
+    context.set_wait_for_ready(true);
+    v1::GetConnectorRequest request;
+    request.set_connector("nobody");
+    v1::GetConnectorResponse response;
+    status = wire::StatusFromGrpc(
+        connectors_->GetConnector(&context, request, &response));
+    if (core::HasReason(status, core::Reason::NO_SUCH_CONNECTOR)) {
+      return absl::OkStatus();
+    }
+  } while (clock.SteadyNow() < give_up);
+  return core::WithContext(status,
+                           "while waiting for the server that was "
+                           "killed to be there again");
+}
 
 std::string Subject::NewName(const std::string& what) {
-  return absl::StrCat(what, "-", run_, "-", ++names_);
+  return absl::StrCat(what, "-", place_.run, "-", ++names_);
 }
 
 v1::ConnectorSpec Subject::Spec(const std::string& name) const {
   v1::ConnectorSpec spec;
   spec.set_name(name);
   spec.mutable_source()->mutable_file()->set_path(
-      absl::StrCat(directory_, "/input.ndjson"));
+      absl::StrCat(place_.directory, "/input.ndjson"));
   spec.mutable_format()->mutable_ndjson()->set_key("key");
   spec.mutable_sink()->mutable_file()->set_path(
-      absl::StrCat(directory_, "/out/", name));
+      absl::StrCat(place_.directory, "/out/", name));
   spec.set_shards(2);
   spec.set_level(v1::DELIVERY_LEVEL_EXACTLY_ONCE);
   spec.mutable_limits()->set_block_bytes(4096);
@@ -130,23 +157,34 @@ v1::OpenConnectorStart Hand::OpenStart() {
 
 absl::StatusOr<v1::OpenConnectorResponse> Hand::SendOpen(
     v1::OpenConnectorStart start) {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  v1::OpenConnectorResponse response;
-  const auto stream = subject_.connectors().OpenConnector(&context, &response);
-  const bool has_position = start.has_position();
-  v1::OpenConnectorRequest message;
-  *message.mutable_start() = std::move(start);
-  // A failed write shows in Finish.
-  bool open = stream->Write(message);
-  if (open && has_position && !position->json().empty()) {
-    message.mutable_position()->set_data(position->json());
-    open = stream->Write(message);
-  }
-  stream->WritesDone();
-  const absl::Status status = wire::StatusFromGrpc(stream->Finish());
-  if (!status.ok()) return status;
-  return response;
+  const std::string json = start.has_position() ? position->json() : "";
+  // A refused Open uses its writer up: one that was cut off, or came twice, may
+  // be refused for that. It is cut and doubled for nobody.
+  const LineFault fault = subject_.line().fault();
+  const bool may_double =
+      fault != LineFault::kCut && fault != LineFault::kRepeat;
+  Line sound(LineFault::kNone, 0);
+  Line& line = may_double ? subject_.line() : sound;
+  return line.Call<v1::OpenConnectorResponse>(
+      {.name = "OpenConnector",
+       .same =
+           [](const v1::OpenConnectorResponse& answer) {
+             return answer.instance();
+           }},
+      [&stub = subject_.connectors(), start, json](
+          grpc::ClientContext& context, v1::OpenConnectorResponse& response) {
+        const auto stream = stub.OpenConnector(&context, &response);
+        v1::OpenConnectorRequest message;
+        *message.mutable_start() = start;
+        // A failed write shows in Finish.
+        bool open = stream->Write(message);
+        if (open && !json.empty()) {
+          message.mutable_position()->set_data(json);
+          open = stream->Write(message);
+        }
+        stream->WritesDone();
+        return stream->Finish();
+      });
 }
 
 absl::Status Hand::Open() {
@@ -169,7 +207,8 @@ absl::StatusOr<v1::ExtendResponse> Hand::Extend(std::string request_id) {
   auto request = For<v1::ExtendRequest>(*this);
   request.set_request_id(request_id.empty() ? NewRequestId()
                                             : std::move(request_id));
-  return Call<v1::ExtendResponse>(subject_.control(),
+  return Call<v1::ExtendResponse>(subject_.line(), {.name = "Extend"},
+                                  subject_.control(),
                                   &v1::ControlService::Stub::Extend, request);
 }
 
@@ -177,7 +216,8 @@ absl::StatusOr<v1::PauseResponse> Hand::Pause(std::string request_id) {
   auto request = For<v1::PauseRequest>(*this);
   request.set_request_id(request_id.empty() ? NewRequestId()
                                             : std::move(request_id));
-  return Call<v1::PauseResponse>(subject_.control(),
+  return Call<v1::PauseResponse>(subject_.line(), {.name = "Pause"},
+                                 subject_.control(),
                                  &v1::ControlService::Stub::Pause, request);
 }
 
@@ -193,8 +233,17 @@ v1::QueueRequest Hand::QueueRequest(uint64_t step) const {
 
 absl::StatusOr<v1::QueueResponse> Hand::Send(
     const v1::QueueRequest& request) const {
-  return Call<v1::QueueResponse>(subject_.control(),
-                                 &v1::ControlService::Stub::Queue, request);
+  return Call<v1::QueueResponse>(
+      subject_.line(),
+      {.name = "Queue",
+       // One that made no step may make it when it is asked again.
+       .is_done =
+           [](const v1::QueueResponse& answer) { return answer.has_result(); },
+       .same =
+           [](const v1::QueueResponse& answer) {
+             return answer.result().SerializeAsString();
+           }},
+      subject_.control(), &v1::ControlService::Stub::Queue, request);
 }
 
 absl::StatusOr<v1::StepResult> Hand::Queue() {
@@ -209,27 +258,28 @@ absl::StatusOr<v1::StepResult> Hand::Queue() {
 }
 
 absl::StatusOr<v1::ReplayResponse> Hand::Replay(const v1::StepResult& result) {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  v1::ReplayResponse response;
-  const auto stream = subject_.control().Replay(&context, &response);
   v1::ReplayRequest message;
   v1::ReplayStart& start = *message.mutable_start();
   start = For<v1::ReplayStart>(*this);
   start.set_step(result.step());
   start.set_previous_steps(steps);
   *start.mutable_journaled() = result;
-  stream->Write(message);
-  stream->WritesDone();
-  const absl::Status status = wire::StatusFromGrpc(stream->Finish());
-  if (!status.ok()) return status;
-  return response;
+  return subject_.line().Call<v1::ReplayResponse>(
+      {.name = "Replay"},
+      [&stub = subject_.control(), message](grpc::ClientContext& context,
+                                            v1::ReplayResponse& response) {
+        const auto stream = stub.Replay(&context, &response);
+        stream->Write(message);
+        stream->WritesDone();
+        return stream->Finish();
+      });
 }
 
 absl::StatusOr<v1::ReleaseResponse> Hand::Release(uint64_t released_steps) {
   auto request = For<v1::ReleaseRequest>(*this);
   request.set_released_steps(released_steps);
-  return Call<v1::ReleaseResponse>(subject_.control(),
+  return Call<v1::ReleaseResponse>(subject_.line(), {.name = "Release"},
+                                   subject_.control(),
                                    &v1::ControlService::Stub::Release, request);
 }
 
@@ -238,6 +288,12 @@ absl::StatusOr<v1::PrepareCheckpointResponse> Hand::Prepare(uint64_t at) {
   request.set_steps(at);
   *request.mutable_deadline() = wire::DurationToProto(absl::Seconds(10));
   return Call<v1::PrepareCheckpointResponse>(
+      subject_.line(),
+      {.name = "PrepareCheckpoint",
+       .is_done =
+           [](const v1::PrepareCheckpointResponse& answer) {
+             return answer.ready();
+           }},
       subject_.control(), &v1::ControlService::Stub::PrepareCheckpoint,
       request);
 }
@@ -246,7 +302,8 @@ absl::StatusOr<v1::CommitCheckpointResponse> Hand::Commit(uint64_t at) {
   auto request = For<v1::CommitCheckpointRequest>(*this);
   request.set_steps(at);
   return Call<v1::CommitCheckpointResponse>(
-      subject_.control(), &v1::ControlService::Stub::CommitCheckpoint, request);
+      subject_.line(), {.name = "CommitCheckpoint"}, subject_.control(),
+      &v1::ControlService::Stub::CommitCheckpoint, request);
 }
 
 absl::Status Hand::Checkpoint() {
@@ -268,6 +325,12 @@ absl::StatusOr<v1::DisconnectResponse> Hand::Disconnect(
   request.set_request_id(request_id.empty() ? NewRequestId()
                                             : std::move(request_id));
   return Call<v1::DisconnectResponse>(
+      subject_.line(),
+      {.name = "Disconnect",
+       .same =
+           [](const v1::DisconnectResponse& answer) {
+             return answer.SerializeAsString();
+           }},
       subject_.control(), &v1::ControlService::Stub::Disconnect, request);
 }
 
@@ -277,6 +340,8 @@ absl::Status Hand::Delete() {
   request.set_request_id(NewRequestId());
   *request.mutable_deadline() = wire::DurationToProto(absl::Seconds(2));
   return Call<v1::DeleteConnectorResponse>(
+             subject_.line(),
+             {.name = "DeleteConnector", .may_come_late = false},
              subject_.connectors(),
              &v1::ConnectorService::Stub::DeleteConnector, request)
       .status();
@@ -285,10 +350,11 @@ absl::Status Hand::Delete() {
 absl::StatusOr<v1::Connector> Hand::Get() const {
   v1::GetConnectorRequest request;
   request.set_connector(ref.connector());
-  ASSIGN_OR_RETURN(v1::GetConnectorResponse response,
-                   Call<v1::GetConnectorResponse>(
-                       subject_.connectors(),
-                       &v1::ConnectorService::Stub::GetConnector, request));
+  ASSIGN_OR_RETURN(
+      v1::GetConnectorResponse response,
+      Call<v1::GetConnectorResponse>(
+          subject_.line(), {.name = "GetConnector"}, subject_.connectors(),
+          &v1::ConnectorService::Stub::GetConnector, request));
   return std::move(*response.mutable_connector());
 }
 

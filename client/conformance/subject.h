@@ -2,6 +2,7 @@
 // the messages of the protocol: what is sent and what came back, unchanged.
 #pragma once
 
+#include "client/conformance/line.h"
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "proto/penstock/v1/control.grpc.pb.h"
 #include "proto/penstock/v1/watch.grpc.pb.h"
@@ -13,6 +14,7 @@
 #include <grpcpp/client_context.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,18 +22,18 @@
 
 namespace penstock::conformance {
 
-// No call of a check takes longer.
-inline constexpr absl::Duration kCheckCallMax = absl::Seconds(20);
-// Gives a call that time.
-void SetDeadline(grpc::ClientContext& context);
-
 // Owner:   the suite. Threads: thread-safe, but for NewName.
 class Subject {
  public:
-  // `directory`: the server reads its input there and writes below it.
-  // `run`: in the names of pipelines, so that no two runs share one.
-  Subject(std::shared_ptr<grpc::Channel> channel, std::string directory,
-          std::string run);
+  struct Place {
+    // The server reads its input there and writes below it.
+    std::string directory;
+    // In the names of pipelines, so that no two runs share one.
+    std::string run;
+    // Kills the server, which somebody starts again; null: it may not be.
+    std::function<absl::Status()> kill;
+  };
+  Subject(std::shared_ptr<grpc::Channel> channel, Place place);
 
   v1::ConnectorService::Stub& connectors() { return *connectors_; }
   v1::ControlService::Stub& control() { return *control_; }
@@ -42,14 +44,21 @@ class Subject {
   // Lines of JSON from a file to files, exactly once, two shards; a buffer of
   // the source is 4 KiB, so that the input makes many steps.
   v1::ConnectorSpec Spec(const std::string& name) const;
-  const std::string& run() const { return run_; }
+  const std::string& run() const { return place_.run; }
+
+  // What the commands of a Hand go over; fresh for each check.
+  Line& line() { return *line_; }
+  void SetLine(LineFault fault, uint64_t seed);
+  bool may_kill() const { return place_.kill != nullptr; }
+  // Requires: may_kill. Blocks: until a server answers again, at most a minute.
+  absl::Status Kill();
 
  private:
   const std::unique_ptr<v1::ConnectorService::Stub> connectors_;
   const std::unique_ptr<v1::ControlService::Stub> control_;
   const std::unique_ptr<v1::WatchService::Stub> watch_;
-  const std::string directory_;
-  const std::string run_;
+  const Place place_;
+  std::unique_ptr<Line> line_;
   uint64_t names_ = 0;
 };
 

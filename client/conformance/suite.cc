@@ -24,7 +24,7 @@ std::vector<const ConformanceCheck*> AllConformanceChecks() {
   std::vector<const ConformanceCheck*> all;
   for (const auto checks :
        {FenceChecks(), StepChecks(), ReplayChecks(), CheckpointChecks(),
-        SessionChecks(), WatchChecks(), StateChecks()}) {
+        SessionChecks(), WatchChecks(), StateChecks(), KillChecks()}) {
     for (const ConformanceCheck& check : checks) all.push_back(&check);
   }
   return all;
@@ -32,16 +32,24 @@ std::vector<const ConformanceCheck*> AllConformanceChecks() {
 
 std::vector<CheckOutcome> RunConformance(
     Subject& subject, absl::string_view filter,
+    const std::vector<LineFault>& faults,
     const std::function<void(const CheckOutcome&)>& on_outcome) {
   const core::Clock& clock = core::RealClock();
   std::vector<CheckOutcome> outcomes;
-  for (const ConformanceCheck* check : AllConformanceChecks()) {
-    if (!absl::StrContains(check->name, filter)) continue;
-    const absl::Time begin = clock.SteadyNow();
-    CheckOutcome outcome{.check = check, .status = check->run(subject)};
-    outcome.took = clock.SteadyNow() - begin;
-    on_outcome(outcome);
-    outcomes.push_back(std::move(outcome));
+  for (const LineFault fault : faults) {
+    for (const ConformanceCheck* check : AllConformanceChecks()) {
+      if (!absl::StrContains(check->name, filter)) continue;
+      if (check->kills && (fault != LineFault::kNone || !subject.may_kill())) {
+        continue;
+      }
+      subject.SetLine(fault, outcomes.size());
+      const absl::Time begin = clock.SteadyNow();
+      CheckOutcome outcome{
+          .check = check, .fault = fault, .status = check->run(subject)};
+      outcome.took = clock.SteadyNow() - begin;
+      on_outcome(outcome);
+      outcomes.push_back(std::move(outcome));
+    }
   }
   return outcomes;
 }

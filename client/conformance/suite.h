@@ -16,6 +16,8 @@ namespace penstock::conformance {
 
 struct CheckOutcome {
   const ConformanceCheck* check = nullptr;
+  // What the line did meanwhile.
+  LineFault fault = LineFault::kNone;
   // OK, or what was wrong.
   absl::Status status;
   absl::Duration took;
@@ -24,10 +26,13 @@ struct CheckOutcome {
 // Every check there is, in the order of the rules' first mention.
 std::vector<const ConformanceCheck*> AllConformanceChecks();
 
-// Runs those whose name contains `filter`. Calls `on_outcome` after each.
+// Runs those whose name contains `filter`, over a line with each of `faults` in
+// turn; those that kill over a sound line only, and only where they may. Calls
+// `on_outcome` after each.
 // Blocks: a call of a check at most kCheckCallMax.
 std::vector<CheckOutcome> RunConformance(
     Subject& subject, absl::string_view filter,
+    const std::vector<LineFault>& faults,
     const std::function<void(const CheckOutcome&)>& on_outcome);
 
 }  // namespace penstock::conformance

@@ -63,6 +63,7 @@ ConnectorSession::ConnectorSession(const PipelineConnector& configured,
       commit_timer_(context.tasks),
       gate_timer_(context.tasks),
       status_timer_(context.tasks),
+      status_delay_(context.options.status_interval),
       made_steps_(journal_.journaled_steps()) {
   progress_.name = configured.name;
 }
@@ -393,6 +394,10 @@ void ConnectorSession::OnResult(
   now_.made_steps = result->step + 1;
   made_steps_ = now_.made_steps;
   progress_.amount += result->amount;
+  const absl::Duration soon = context_.options.status_interval;
+  if (std::exchange(status_delay_, soon) > soon) {
+    status_timer_.Set(soon, [this] { LookUpStatus(); });
+  }
   if (result->end_of_input) now_.at_end = true;
   if (!result->resume.IsBarrier() &&
       (result->position_complete || result->full_position.has_value())) {
@@ -570,14 +575,15 @@ void ConnectorSession::CountBadRecords(const core::ConnectorStatus& status) {
                   .dead_letters = status.dead_letters};
 }
 
-void ConnectorSession::LookUpStatus() {
-  if (context_.options.status_interval <= absl::ZeroDuration()) return;
-  worker_.Get(name(), InThisLife(&ConnectorSession::OnStatus));
-}
-
 void ConnectorSession::OnStatus(absl::StatusOr<core::ConnectorStatus> status) {
+  const absl::Duration interval = context_.options.status_interval;
+  status_delay_ = std::min(2 * status_delay_, kQuietLooks * interval);
   if (status.ok() && status->instance == now_.instance) {
     CountBadRecords(*status);
+    if (progress_.completed_steps != status->completed_steps ||
+        status->health.condition != core::Condition::kOk) {
+      status_delay_ = interval;
+    }
     progress_.completed_steps = status->completed_steps;
     progress_.health = std::string(ConditionName(status->health.condition));
     if (!status->health.reason.empty()) {
@@ -585,8 +591,7 @@ void ConnectorSession::OnStatus(absl::StatusOr<core::ConnectorStatus> status) {
     }
     host_.OnProgress(*this);
   }
-  status_timer_.Set(context_.options.status_interval,
-                    [this] { LookUpStatus(); });
+  status_timer_.Set(status_delay_, [this] { LookUpStatus(); });
 }
 
 }  // namespace penstock::client

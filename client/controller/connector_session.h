@@ -152,6 +152,9 @@ class ConnectorSession {
     bool gate_outstanding = false;
     std::string gate_request_id;
   };
+  // A connector without news is looked at that much more seldom.
+  static constexpr int kQuietLooks = 8;
+
   static absl::string_view StateName(State state);
 
   // Wraps a method as the callback of a command of this life.
@@ -276,6 +279,8 @@ class ConnectorSession {
   ScopedTimer commit_timer_;
   ScopedTimer gate_timer_;
   ScopedTimer status_timer_;
+  // Until the next look; grows while looks find no news.
+  absl::Duration status_delay_;
   uint32_t fruitless_recoveries_ = 0;
   // Last step + 1 that any life made.
   core::Step made_steps_;

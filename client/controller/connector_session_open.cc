@@ -215,6 +215,11 @@ void ConnectorSession::OnConfirmed() {
   if (IsChangingSpec() && IsCleanCut()) host_.WantCheckpoint();
 }
 
+void ConnectorSession::LookUpStatus() {
+  if (context_.options.status_interval <= absl::ZeroDuration()) return;
+  worker_.Get(name(), InThisLife(&ConnectorSession::OnStatus));
+}
+
 bool ConnectorSession::WantsOpenGate() const {
   // With a new specification at hand the old one reads no further than needed.
   if (IsChangingSpec() && IsCleanCut()) return now_.gate_open;

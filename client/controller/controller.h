@@ -60,7 +60,8 @@ struct ControllerOptions {
   absl::Duration stop_deadline = absl::Seconds(30);
   // How long the next epoch is tried for, while the store is locked or full.
   absl::Duration lead_deadline = absl::Minutes(1);
-  // How often completion and health are looked up for Snapshot; zero: never.
+  // How often completion and health are looked up for Snapshot, up to eight
+  // times as seldom while nothing happens; zero: never.
   absl::Duration status_interval = absl::Seconds(1);
   // Step numbers reserved at once.
   uint64_t step_block = 1024;

@@ -189,6 +189,28 @@ class DispatcherImpl final : public Dispatcher {
     DrainAll(table_->BeginDrain(), runtime_.executor, deadline,
              std::move(done));
   }
+  void Admit(CommandHeader header, Done done) override {
+    CommandDone(std::move(header), std::move(done),
+                [](Connector& /*connector*/, Done answer) {
+                  answer(absl::OkStatus());
+                });
+  }
+  void DrainConnector(CommandHeader header, absl::Duration deadline,
+                      Reply<core::DrainedConnector> reply) override {
+    const std::string name = header.ref.connector;
+    Command<core::DrainedConnector>(
+        std::move(header), std::move(reply),
+        [table = table_, name, deadline, &executor = runtime_.executor](
+            Connector& /*connector*/, auto answer) mutable {
+          const auto found = table->Find(name);
+          if (found == nullptr) return answer(ConnectorTable::NoSuch(name));
+          DrainAll({found}, executor, deadline,
+                   [answer = std::move(answer)](
+                       std::vector<core::DrainedConnector> drained) mutable {
+                     answer(std::move(drained.front()));
+                   });
+        });
+  }
   bool draining() const override { return table_->is_draining(); }
   void Shutdown() override {
     fences_->Close();

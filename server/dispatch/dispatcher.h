@@ -92,12 +92,21 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
   // Errors: as of a command.
   virtual void Lead(core::Fence fence, absl::AnyInvocable<void()> over,
                     Reply<std::shared_ptr<const void>> begun) = 0;
+  // Only the checks: `done` says whether a command of that header would come to
+  // its connector.
+  virtual void Admit(core::CommandHeader header, Done done) = 0;
   // Rule 13: readers stop, new opens are refused, connectors are given until
   // `deadline` to be queued, released and committed; then `done` with how
   // each connector ended.
   virtual void Drain(
       absl::Duration deadline,
       absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done) = 0;
+  // The same for one connector, by its controller: its reader stops; it is left
+  // CLOSED, with its place in the worker, until it is deleted. A repeat gets
+  // what Disconnect says of it. Errors: as any command's.
+  virtual void DrainConnector(core::CommandHeader header,
+                              absl::Duration deadline,
+                              Reply<core::DrainedConnector> reply) = 0;
   virtual bool draining() const = 0;
   // Drops every connector and what it has not committed. Whoever waits for an
   // answer gets one: that of a connector that is gone, or SHUTTING_DOWN.

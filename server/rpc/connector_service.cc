@@ -6,6 +6,7 @@
 #include "proto/wire/requests.h"
 #include "proto/wire/spec.h"
 #include "proto/wire/status.h"
+#include "proto/wire/update.h"
 #include "server/rpc/discovery.h"
 #include "server/rpc/dry_run.h"
 #include "server/rpc/unary.h"
@@ -192,6 +193,33 @@ grpc::ServerUnaryReactor* ConnectorService::ListConnectors(
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
+}
+
+grpc::ServerUnaryReactor* ConnectorService::UpdateConnector(
+    grpc::CallbackServerContext* context,
+    const v1::UpdateConnectorRequest* request,
+    v1::UpdateConnectorResponse* response) {
+  return Unary(context, wire::FromProto(*request),
+               [&](wire::DecodedUpdate update, UnaryDone done) {
+                 core::CommandHeader header = update.header;
+                 dispatcher_.Admit(
+                     std::move(header),
+                     [this, response, update = std::move(update),
+                      done = std::move(done)](absl::Status admitted) mutable {
+                       const auto running =
+                           dispatcher_.StatusOf(update.header.ref.connector);
+                       if (admitted.ok() && !running.has_value()) {
+                         admitted = core::MakeError(
+                             core::Reason::NO_SUCH_CONNECTOR,
+                             "updating a connector: it was deleted meanwhile");
+                       }
+                       if (!admitted.ok()) return done(std::move(admitted));
+                       auto answer =
+                           wire::AnswerUpdate(update, running->spec_bytes);
+                       if (answer.ok()) *response = *std::move(answer);
+                       done(answer.status());
+                     });
+               });
 }
 
 grpc::ServerUnaryReactor* ConnectorService::DeleteConnector(

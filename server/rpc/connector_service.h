@@ -16,9 +16,8 @@
 
 namespace penstock::server {
 
-// Translates and forwards; it decides nothing. UpdateConnector and
-// ExecuteCommand answer UNIMPLEMENTED: a change is made by opening with another
-// specification, and no connector type has commands.
+// Translates and forwards; it decides nothing. ExecuteCommand answers
+// UNIMPLEMENTED: no connector type has commands.
 //
 // Owner:   the app; outlives the gRPC server, and is outlived by what it is
 //          made of. Threads: thread-safe.
@@ -57,6 +56,10 @@ class ConnectorService final : public v1::ConnectorService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ListConnectorsRequest* request,
       v1::ListConnectorsResponse* response) override;
+  grpc::ServerUnaryReactor* UpdateConnector(
+      grpc::CallbackServerContext* context,
+      const v1::UpdateConnectorRequest* request,
+      v1::UpdateConnectorResponse* response) override;
   grpc::ServerUnaryReactor* DeleteConnector(
       grpc::CallbackServerContext* context,
       const v1::DeleteConnectorRequest* request,

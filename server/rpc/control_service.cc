@@ -201,16 +201,19 @@ grpc::ServerUnaryReactor* ControlService::Drain(
   return Unary(
       context, wire::FromProto(*request),
       [&](wire::DecodedDrain drain, UnaryDone done) {
+        const absl::Duration deadline = drain.deadline.value_or(kDrainDefault);
         if (drain.header.has_value()) {
-          return done(core::MakeError(
-              core::Reason::UNSUPPORTED,
-              "draining one connector: only a whole worker can be drained; "
-              "leave `connector` out, or pause and disconnect it"));
+          return dispatcher_.DrainConnector(
+              *std::move(drain.header), deadline,
+              [response, done = std::move(done)](
+                  absl::StatusOr<core::DrainedConnector> drained) mutable {
+                if (drained.ok()) *response = wire::ToProto({*drained});
+                done(drained.status());
+              });
         }
         dispatcher_.Drain(
-            drain.deadline.value_or(kDrainDefault),
-            [response, done = std::move(done)](
-                std::vector<core::DrainedConnector> drained) mutable {
+            deadline, [response, done = std::move(done)](
+                          std::vector<core::DrainedConnector> drained) mutable {
               *response = wire::ToProto(drained);
               done(absl::OkStatus());
             });

@@ -308,6 +308,11 @@ void WatchHub::Forget(const std::shared_ptr<Watcher>& watcher) {
   std::erase(state_->watchers, watcher);
 }
 
+uint64_t WatchHub::removals() const {
+  core::MutexLock lock(state_->mu);
+  return state_->removals;
+}
+
 uint64_t WatchHub::next_sequence() const {
   core::MutexLock lock(state_->mu);
   return state_->next;

@@ -48,6 +48,8 @@ class WatchHub final : public DispatchObserver {
       WatchFilter filter, std::optional<uint64_t> from_sequence,
       const std::string& run_id, absl::AnyInvocable<void()> wake);
   void Forget(const std::shared_ptr<Watcher>& watcher);
+  // How many connectors were removed so far.
+  uint64_t removals() const;
   // The number that the next event gets, for progress notes.
   uint64_t next_sequence() const;
   void Shutdown();

@@ -54,19 +54,13 @@ class Growth:
         self._thread.join()
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Scene:
     def __init__(self, programs, site):
         self.programs, self.site = programs, harness.fresh(site)
         self.out = os.path.join(site, "out")
         self.source = os.path.join(site, "in.ndjson")
         self.growth = Growth(self.source)
-        self.places = [f"127.0.0.1:{free_port()}",
+        self.places = [f"127.0.0.1:{harness.free_port()}",
                        f"unix:{os.path.join(site, 'w.sock')}"]
         self.pipeline = os.path.join(site, "pipeline.yaml")
         with open(self.pipeline, "w", encoding="utf-8") as out:

@@ -225,6 +225,27 @@ TEST_F(DispatcherTest, ADrainTellsWhatWasReadAndNeverQueued) {
   EXPECT_FALSE(drained->front().IsComplete());
 }
 
+TEST_F(DispatcherTest, OneConnectorIsDrainedByItsControllerOnly) {
+  Open(5);
+  harness_.source.AppendNumbered("k", 3);
+  executor().RunUntilIdle();
+  Answer<core::DrainedConnector> stale;
+  dispatcher_->DrainConnector(Header(4), absl::Seconds(1), stale.Callback());
+  executor().RunUntilIdle();
+  EXPECT_THAT(stale.status(), HasReason(Reason::STALE_EPOCH));
+  Answer<core::DrainedConnector> drained;
+  dispatcher_->DrainConnector(Header(5), absl::Seconds(1), drained.Callback());
+  executor().RunUntilIdle();
+  EXPECT_FALSE(drained.came()) << "its controller may still queue";
+  executor().Advance(absl::Seconds(4));
+  ASSERT_OK(drained.status());
+  EXPECT_EQ(drained->unqueued.records, 3u);
+  EXPECT_FALSE(drained->IsComplete());
+  EXPECT_FALSE(dispatcher_->draining()) << "others may be opened";
+  EXPECT_EQ(dispatcher_->StatusOf("connector")->state,
+            core::ConnectorState::kClosed);
+}
+
 // What it has left nobody knows, so nobody may call it complete.
 TEST_F(DispatcherTest, AConnectorThatCannotBeDisconnectedIsNotDrained) {
   Open(5);
