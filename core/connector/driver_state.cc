@@ -30,8 +30,7 @@ void DriverState::MoveTo(ConnectorState next) {
 
 void DriverState::NoteStep(const StepResult& result) {
   position = result.resume;
-  has_whole_position = result.position_complete || result.resume.IsBarrier() ||
-                       result.full_position.has_value();
+  has_whole_position = result.position_complete || result.resume.IsBarrier();
   if (result.end_of_input) final_step_made = true;
   if (result.resume.IsBarrier()) {
     barriers.Begin(result.step, clock.Now());

@@ -130,7 +130,7 @@ struct DriverState {
   // The position behind the last step; or, where that is too large for each
   // step, what the last step changed of it.
   Resume position;
-  // The controller can have a whole position behind the last step.
+  // That is whole, or there is none.
   bool has_whole_position = true;
   bool final_step_made = false;
   uint64_t already_held_steps = 0;

@@ -122,7 +122,8 @@ absl::StatusOr<Work> QueueRunner::AdvanceWaiting() {
   facts.paused = state_.state == ConnectorState::kPaused;
   facts.interrupted = interrupted_;
   facts.room = HasRoom();
-  // Another step, an empty one, may have to say where the end is.
+  // Another step, an empty one, may have to say where the end is; again, to a
+  // controller that lost what the last one said.
   facts.final_step_made =
       state_.final_step_made &&
       (state_.has_whole_position || !request_.checkpoint_requested);
