@@ -97,6 +97,9 @@ def type_of(field, schema, wanted):
         return "mapping of text to text"
     if number == MESSAGE and name == "Duration":
         shown = "duration"
+    elif number == MESSAGE and name not in schema.messages:
+        # What protoc makes of a map: nested in the message that has it.
+        return "map of text to text"
     elif number == MESSAGE:
         wanted.append(name)
         shown = f"[{name}](#{name.lower()})"
