@@ -193,8 +193,7 @@ void Driver::Serve(ReleaseCall& call) {
     return state_.Answer(std::move(call.reply), NotOpen(state_.state));
   }
   absl::Status released = state_.ledger.Release(call.released_steps);
-  // Nothing was made below 0: that is a command that only keeps its place.
-  if (released.ok() && call.released_steps > 0) {
+  if (released.ok()) {
     if (state_.state != ConnectorState::kClosed) {
       state_.outlet->SetReleased(state_.ledger.released_steps());
     }
