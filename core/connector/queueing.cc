@@ -166,8 +166,9 @@ absl::Status QueueRunner::EndWithoutReader() {
             "; reopen the connector"),
         {{"queued_records", absl::StrCat(staged.queued.records)}});
   }
-  if (state_.is_exactly_once()) {
-    // Only the reader could say how to replay even an empty step.
+  if (state_.is_exactly_once() || !state_.has_whole_position) {
+    // Only the reader could say how to replay even an empty step, or what the
+    // whole place is: the change that the last step had is no position.
     state_.final_step_made = true;
     ReplyNoStep(NoStepReason::kEndOfInput);
     return absl::OkStatus();

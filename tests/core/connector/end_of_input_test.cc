@@ -136,5 +136,24 @@ TEST_F(EndOfInputTest, ClosedReaderBelowExactlyOnceStillEndsWithAStep) {
   ExpectOver(2);
 }
 
+// A step would offer what the last one changed as a place to begin at.
+TEST_F(EndOfInputTest, ClosedReaderBehindAChangeEndsWithoutAStep) {
+  harness_.request.spec.level = FtModel::kAtLeastOnce;
+  harness_.source.AppendNumbered("k", 5);
+  Start();
+  harness_.source.GiveChanges();
+  EXPECT_FALSE(harness_.MustQueue(0)->position_complete);
+  harness_.source.End();
+  harness_.source.Die();
+  ExpectOver(1);
+  QueueRequest queue = harness_.RequestOf(1, absl::Seconds(10));
+  queue.checkpoint_requested = true;
+  const Answer<QueueReply> answer = harness_.Queue(queue);
+  ASSERT_OK(answer.status());
+  ASSERT_TRUE(answer->no_step.has_value());
+  EXPECT_EQ(answer->no_step->reason, NoStepReason::kEndOfInput);
+  EXPECT_EQ(harness_.made_steps(), 1u);
+}
+
 }  // namespace
 }  // namespace penstock::core
