@@ -47,6 +47,7 @@ GzipDecoder::~GzipDecoder() = default;
 Decoder::Progress GzipDecoder::Decode(absl::string_view in,
                                       std::span<char> out) {
   if (defect_.has_value() || out.empty()) return {};
+  if (found_.has_value()) return {.consumed = 0, .produced = TakeHeld(out)};
   if (state_ != State::kInMember) {
     if (in.empty()) return {};
     const size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
@@ -68,7 +69,7 @@ Decoder::Progress GzipDecoder::Decode(absl::string_view in,
   const uint32_t room = stream.avail_out;
   const int result = isal_inflate(&stream);
   if (result < ISAL_DECOMP_OK) {
-    Fail("gzip_corrupt", DescriptionOf(result));
+    Find("gzip_corrupt", DescriptionOf(result));
   } else if (stream.block_state == ISAL_BLOCK_FINISH) {
     state_ = State::kBetween;
     has_member_ = true;
@@ -84,18 +85,31 @@ bool GzipDecoder::BeginMember(char first) {
     return true;
   }
   if (has_member_) {
-    Fail("gzip_trailing_garbage",
+    Find("gzip_trailing_garbage",
          "behind its last member there are bytes that are no gzip");
   } else {
-    Fail("gzip_corrupt", "it does not begin like gzip");
+    Find("gzip_corrupt", "it does not begin like gzip");
   }
   return false;
 }
 
-void GzipDecoder::Fail(const char* tag, const char* description) {
-  defect_ = Defect{
+void GzipDecoder::Find(const char* tag, const char* description) {
+  found_ = Defect{
       .tag = tag,
       .description = absl::StrCat("the gzip file is damaged: ", description)};
+  TakeHeld({});
+}
+
+size_t GzipDecoder::TakeHeld(std::span<char> out) {
+  inflate_state& stream = *stream_;
+  const int32_t held = stream.tmp_out_valid - stream.tmp_out_processed;
+  const size_t size =
+      std::min(out.size(), static_cast<size_t>(std::max<int32_t>(held, 0)));
+  std::copy_n(stream.tmp_out_buffer + stream.tmp_out_processed, size,
+              out.data());
+  stream.tmp_out_processed += static_cast<int32_t>(size);
+  if (stream.tmp_out_processed >= stream.tmp_out_valid) defect_ = found_;
+  return size;
 }
 
 Defect GzipDecoder::Truncated() const {

@@ -37,12 +37,18 @@ class GzipDecoder final : public Decoder {
 
   // False: `first` begins none, which is a defect.
   bool BeginMember(char first);
-  void Fail(const char* tag, const char* description);
+  void Find(const char* tag, const char* description);
+  // Gives what isa-l decoded before the defect and still holds, then lets the
+  // defect be seen: how much content comes before it must not depend on how
+  // large the reads are, since they are others in a replay.
+  size_t TakeHeld(std::span<char> out);
 
   // 85 KiB.
   const std::unique_ptr<inflate_state> stream_;
   State state_ = State::kBetween;
   bool has_member_ = false;
+  // Found, and seen from outside once all content before it was given.
+  std::optional<Defect> found_;
   std::optional<Defect> defect_;
 };
 
