@@ -1,5 +1,6 @@
 // How a FileReader replays steps.
 #include "core/base/check.h"
+#include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/sources/file/file_reader_work.h"
@@ -60,7 +61,23 @@ absl::StatusOr<SourcePosition> FileReader::Work::CheckStep(
     RETURN_IF_ERROR(
         CheckPosition(files_.Find(0)->reading->file.content(), step.files[0]));
   }
+  RETURN_IF_ERROR(CheckBefore(step));
   return step;
+}
+
+// A change says nothing of files that another step read from: were that one
+// left out, they would be read once more behind the last.
+absl::Status FileReader::Work::CheckBefore(const SourcePosition& step) {
+  MutexLock lock(mu_);
+  const uint64_t digest = flushed_.digest();
+  if (!step.is_change || step.before == digest) return absl::OkStatus();
+  return MakeError(
+      Reason::POSITION_MISMATCH,
+      absl::StrCat("replay or skip a step: the place of all files before it "
+                   "has the digest ",
+                   Hex64(step.before), ", but the reader is at ", Hex64(digest),
+                   "; send every journaled step, in order"),
+      {{"expected", Hex64(step.before)}, {"found", Hex64(digest)}});
 }
 
 // One result, then the next task.

@@ -108,6 +108,7 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   absl::Status TryReplaySome();
   // Errors: POSITION_MISMATCH unless the step begins here.
   absl::StatusOr<SourcePosition> CheckStep(absl::string_view metadata);
+  absl::Status CheckBefore(const SourcePosition& step) ABSL_LOCKS_EXCLUDED(mu_);
   // The file of the step's range, open and at its beginning.
   absl::StatusOr<KnownFile*> OpenRange(const FilePosition& range);
   // Opens `file` wherever its content is now.

@@ -1,6 +1,9 @@
 #include "core/sources/file/flushed_places.h"
 
 #include "core/base/check.h"
+#include "core/base/checksum.h"
+
+#include <absl/strings/str_cat.h>
 
 #include <utility>
 
@@ -28,6 +31,15 @@ size_t QuotedBytes(const std::string& text) {
   return bytes;
 }
 
+// Of a file's place, without the range that led to it.
+uint64_t DigestOf(const FilePosition& file) {
+  FilePosition place = file;
+  place.start = place.end;
+  std::string text = absl::StrCat(file.id, ":");
+  place.AppendMembers(text);
+  return Checksum64(text);
+}
+
 }  // namespace
 
 FlushedPlaces::FlushedPlaces(const SourcePosition& position, Options options)
@@ -46,17 +58,23 @@ size_t FlushedPlaces::MovedBytesMax() const {
 
 void FlushedPlaces::Put(FilePosition file) {
   bytes_ += BytesOf(file);
+  digest_ ^= DigestOf(file);
   const auto [place, is_new] = files_.try_emplace(file.id);
-  if (!is_new) bytes_ -= BytesOf(place->second);
+  if (!is_new) {
+    bytes_ -= BytesOf(place->second);
+    digest_ ^= DigestOf(place->second);
+  }
   place->second = std::move(file);
 }
 
-void FlushedPlaces::Erase(uint32_t id) {
+bool FlushedPlaces::Erase(uint32_t id) {
   const auto file = files_.find(id);
-  if (file == files_.end()) return;
+  if (file == files_.end()) return false;
   bytes_ -= BytesOf(file->second);
+  digest_ ^= DigestOf(file->second);
   files_.erase(file);
   gone_.insert(id);
+  return true;
 }
 
 void FlushedPlaces::EndRanges() {
@@ -69,11 +87,11 @@ void FlushedPlaces::EndRanges() {
 std::vector<FilePosition> FlushedPlaces::Flush(std::vector<Moved> taken,
                                                uint32_t next_id) {
   const bool was_large = bytes_ > kWholeBytesMax;
-  // If no step came of the last flush nobody knows that these are gone; they
-  // are lost once more after a replay, and go again.
+  before_ = digest_;
   gone_.clear();
-  for (const uint32_t id : std::exchange(leaving_, {})) Erase(id);
   EndRanges();
+  std::set<uint32_t> leaving = std::exchange(leaving_, {});
+  std::vector<FilePosition> moved;
   std::map<uint32_t, uint64_t> starts;
   for (Moved& one : taken) {
     const uint32_t id = one.file.id;
@@ -81,8 +99,9 @@ std::vector<FilePosition> FlushedPlaces::Flush(std::vector<Moved> taken,
       // What the step took from it is to be replayed: it leaves with the next.
       if (starts.count(id) > 0) {
         leaving_.insert(id);
-      } else {
-        Erase(id);
+      } else if (Erase(id)) {
+        one.file.start = one.file.end;
+        moved.push_back(std::move(one.file));
       }
       continue;
     }
@@ -92,22 +111,29 @@ std::vector<FilePosition> FlushedPlaces::Flush(std::vector<Moved> taken,
     read_.insert(id);
     Put(std::move(one.file));
   }
+  moved.reserve(moved.size() + starts.size());
+  for (const auto& [id, start] : starts) moved.push_back(files_[id]);
+  if (moved.empty()) {
+    // There may be no step, which would have to say that they left.
+    leaving_ = std::move(leaving);
+  } else {
+    for (const uint32_t id : leaving) Erase(id);
+  }
   next_id_ = next_id;
   // What was taken was allowed by what there was before.
   is_change_ = was_large || bytes_ > kWholeBytesMax;
-  std::vector<FilePosition> moved;
-  moved.reserve(starts.size());
-  for (const auto& [id, start] : starts) moved.push_back(files_[id]);
   return moved;
 }
 
 void FlushedPlaces::Follow(const SourcePosition& step) {
+  before_ = digest_;
   EndRanges();
   leaving_.clear();
   gone_.clear();
   if (!step.is_change) {
     files_.clear();
     bytes_ = 0;
+    digest_ = 0;
   }
   for (const uint32_t id : step.gone) Erase(id);
   for (const FilePosition& file : step.files) {
@@ -126,7 +152,8 @@ SourcePosition FlushedPlaces::Whole() const {
 }
 
 SourcePosition FlushedPlaces::LastChange() const {
-  SourcePosition change{.next_id = next_id_, .is_change = true};
+  SourcePosition change{
+      .next_id = next_id_, .is_change = true, .before = before_};
   for (const uint32_t id : read_) change.files.push_back(files_.at(id));
   change.gone.assign(gone_.begin(), gone_.end());
   return change;

@@ -40,8 +40,9 @@ class FlushedPlaces {
   // much: of each there is a watermark, too.
   size_t MovedBytesMax() const;
 
-  // A step took these, in this order. Returns: the files it read from, each
-  // with the range.
+  // A step took these, in this order. Returns: the files it forgot, and those
+  // it read from, each with the range; of each a watermark has to be said, so
+  // that there is a step even if it has no records.
   std::vector<FilePosition> Flush(std::vector<Moved> taken, uint32_t next_id);
   // A step was replayed or skipped. Requires: a change is one behind this.
   void Follow(const SourcePosition& step);
@@ -52,12 +53,16 @@ class FlushedPlaces {
   // place is asked for, and nothing else here does.
   std::optional<Resume::Change> ChangeOf(bool whole_is_asked) const;
 
+  // Of where every file is by now, whatever led there.
+  uint64_t digest() const { return digest_; }
+
   // About what `file` takes in a step's result.
   static size_t BytesOf(const FilePosition& file);
 
  private:
   void Put(FilePosition file);
-  void Erase(uint32_t id);
+  // Returns: whether it was known.
+  bool Erase(uint32_t id);
   // The next step begins where the last one ended.
   void EndRanges();
   SourcePosition Whole() const;
@@ -68,6 +73,9 @@ class FlushedPlaces {
   std::map<uint32_t, FilePosition> files_;
   // BytesOf all of them.
   size_t bytes_ = 0;
+  uint64_t digest_ = 0;
+  // As it was before the last step.
+  uint64_t before_ = 0;
   // Of these: the last step read from them.
   std::set<uint32_t> read_;
   // Of these: forgotten in the last step, which had read from them.

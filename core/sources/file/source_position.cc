@@ -1,5 +1,6 @@
 #include "core/sources/file/source_position.h"
 
+#include "core/base/checksum.h"
 #include "core/base/status_macros.h"
 #include "core/contract/parse_resume_info.h"
 
@@ -7,6 +8,7 @@
 #include <absl/strings/str_join.h>
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace penstock::core {
@@ -21,6 +23,13 @@ absl::StatusOr<uint32_t> ReadId(const ResumeValue& value) {
     return value.Invalid("is above 2^32-1");
   }
   return static_cast<uint32_t>(id);
+}
+
+absl::StatusOr<uint64_t> ReadDigest(const ResumeValue& value) {
+  ASSIGN_OR_RETURN(const std::string text, value.String());
+  const std::optional<uint64_t> digest = ParseHex64(text);
+  if (!digest.has_value()) return value.Invalid("is not 16 hex digits");
+  return *digest;
 }
 
 absl::StatusOr<SourcePosition> ParseOne(const ResumeValue& root) {
@@ -61,9 +70,11 @@ absl::Status ParseGone(const ResumeValue& value, SourcePosition& position) {
 }  // namespace
 
 std::string SourcePosition::ToJson() const {
-  std::string json = absl::StrCat(
-      "{\"version\":", is_change ? kChangeVersion : kVersion,
-      ",\"next\":", next_id, is_change ? ",\"read\":[" : ",\"files\":[");
+  std::string json =
+      absl::StrCat("{\"version\":", is_change ? kChangeVersion : kVersion,
+                   ",\"next\":", next_id);
+  if (is_change) absl::StrAppend(&json, ",\"before\":\"", Hex64(before), "\"");
+  json += is_change ? ",\"read\":[" : ",\"files\":[";
   for (const FilePosition& file : files) {
     if (&file != &files.front()) json += ',';
     absl::StrAppend(&json, "{\"id\":", file.id, ",");
@@ -92,7 +103,9 @@ absl::StatusOr<SourcePosition> SourcePosition::Parse(absl::string_view json) {
     RETURN_IF_ERROR(ParseFiles(root["files"], position));
     return position;
   }
-  RETURN_IF_ERROR(CheckMembers(root, {"version", "next", "read", "gone"}));
+  RETURN_IF_ERROR(
+      CheckMembers(root, {"version", "next", "before", "read", "gone"}));
+  ASSIGN_OR_RETURN(position.before, ReadDigest(root["before"]));
   RETURN_IF_ERROR(ParseFiles(root["read"], position));
   RETURN_IF_ERROR(ParseGone(root["gone"], position));
   return position;

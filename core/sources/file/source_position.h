@@ -23,9 +23,11 @@ namespace penstock::core {
 // replay the step and to go on behind it.
 //
 // Where that would be too long for each step, a step has version 3, a change:
-//   {"version":3,"next":8,"read":[{"id":7,"path":"/a.log",...}],"gone":[2,5]}
+//   {"version":3,"next":8,"before":"9e107d9d372bb682",
+//    "read":[{"id":7,"path":"/a.log",...}],"gone":[2,5]}
 // only the files that it read from, and the numbers of those that are known no
-// more. It is good behind the step before it, and nowhere to begin.
+// more. It is good behind the step before it, which the digest of the whole
+// place before it tells, and nowhere to begin.
 // See deploy/adr/2026-11-30-positions-of-many-files.md.
 struct SourcePosition {
   // Ascending by id.
@@ -36,6 +38,8 @@ struct SourcePosition {
   bool is_change = false;
   // Ascending. None of `files`.
   std::vector<uint32_t> gone;
+  // Of a change: FlushedPlaces::digest() just before it.
+  uint64_t before = 0;
 
   std::string ToJson() const;
   // Errors: MALFORMED_FRAME, as FilePosition::Parse.

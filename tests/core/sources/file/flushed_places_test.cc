@@ -53,8 +53,13 @@ TEST(FlushedPlacesTest, TheNextStepBeginsThereAndHoldsTheOthersToo) {
 TEST(FlushedPlacesTest, AForgottenFileIsLeftOut) {
   FlushedPlaces places({}, {});
   places.Flush({{At(0, 5)}, {At(1, 10)}}, 2);
-  places.Flush({{.file = At(0, 5), .is_forgotten = true}}, 2);
+  // Returned, or there might be no step to say that it is.
+  EXPECT_THAT(
+      RangesOf(places.Flush({{.file = At(0, 5), .is_forgotten = true}}, 2)),
+      ElementsAre("0:5-5"));
   EXPECT_THAT(RangesIn(places), ElementsAre("1:10-10"));
+  EXPECT_THAT(places.Flush({{.file = At(0, 5), .is_forgotten = true}}, 2),
+              IsEmpty());
   EXPECT_EQ(SourcePosition::Parse(places.ToJson())->next_id, 2u);
 }
 
@@ -66,6 +71,8 @@ TEST(FlushedPlacesTest, WhatAStepTookFromAFileThatItForgotIsKept) {
       places.Flush({{At(0, 9)}, {.file = At(0, 9), .is_forgotten = true}}, 1);
   EXPECT_THAT(RangesOf(moved), ElementsAre("0:5-9"));
   EXPECT_THAT(RangesIn(places), ElementsAre("0:5-9"));
+  places.Flush({}, 1);
+  EXPECT_THAT(RangesIn(places), ElementsAre("0:9-9"));
   places.Flush({{At(1, 3)}}, 2);
   EXPECT_THAT(RangesIn(places), ElementsAre("1:0-3"));
 }
@@ -125,14 +132,33 @@ TEST(FlushedPlacesTest, ChangesInOrderGiveTheWholeAgain) {
       {{At(1, 20)}, {.file = At(1, 20), .is_forgotten = true}},
       {{At(2, 4)}}};
   for (const std::vector<Moved>& step : steps) {
+    // No step comes of this.
+    places.Flush({}, 200);
     places.Flush(step, 200);
-    again.Follow(*SourcePosition::Parse(places.ToJson()));
+    ASSERT_OK_AND_ASSIGN(const SourcePosition change,
+                         SourcePosition::Parse(places.ToJson()));
+    EXPECT_EQ(again.digest(), change.before);
+    again.Follow(change);
     EXPECT_EQ(again.ToJson(), places.ToJson());
     EXPECT_EQ(again.ChangeOf(true), places.ChangeOf(true));
+    EXPECT_EQ(again.digest(), places.digest());
   }
   ASSERT_OK_AND_ASSIGN(const SourcePosition whole,
                        SourcePosition::Parse(*again.ChangeOf(true)->whole));
   EXPECT_EQ(whole.files.size(), 101u);
+}
+
+TEST(FlushedPlacesTest, TheDigestTellsThePlaceAndNotTheWayThere) {
+  FlushedPlaces places({}, {});
+  places.Flush({{At(0, 5)}, {At(1, 10)}}, 2);
+  const uint64_t first = places.digest();
+  places.Flush({{At(1, 12)}}, 2);
+  EXPECT_NE(places.digest(), first);
+  FlushedPlaces again({}, {});
+  again.Flush({{At(0, 5)}, {At(2, 1)}, {At(1, 12)}}, 3);
+  EXPECT_NE(again.digest(), places.digest());
+  again.Flush({{.file = At(2, 1), .is_forgotten = true}}, 3);
+  EXPECT_EQ(again.digest(), places.digest());
 }
 
 TEST(FlushedPlacesTest, WithFewFilesLeftItIsWholeAgain) {

@@ -443,6 +443,8 @@ TEST_F(FollowedFilesTest, FilesThatAreGoneAreForgottenInTime) {
   ASSERT_OK(files_.Remove(kLog));
   Run(absl::Minutes(20));
   EXPECT_THAT(Queue().seek(), HasSubstr("\"files\":[]"));
+  // So that there is a step, which says it.
+  EXPECT_THAT(steps_.back().watermarks, SizeIs(1));
   Open(Here());
   files_.Put(kLog, "1\n");
   EXPECT_THAT(Read(), ElementsAre("1"));

@@ -260,6 +260,19 @@ class LargePositionTest : public ReplayedFilesTest {
   static bool IsChange(const std::string& seek) {
     return SourcePosition::Parse(seek)->is_change;
   }
+  // Both are changes that read from no file in common.
+  static bool AreApart(const std::string& a, const std::string& b) {
+    if (!IsChange(a) || !IsChange(b)) return false;
+    std::set<uint32_t> read;
+    size_t files = 0;
+    for (const std::string& seek : {a, b}) {
+      for (const FilePosition& file : SourcePosition::Parse(seek)->files) {
+        read.insert(file.id);
+        ++files;
+      }
+    }
+    return read.size() == files;
+  }
 };
 
 TEST_F(LargePositionTest, EveryStepIsReplayedAsItWas) {
@@ -288,6 +301,31 @@ TEST_F(LargePositionTest, StepsCanBeSkipped) {
     ASSERT_FALSE(HasFailed());
   }
   EXPECT_THAT(Read(), IsEmpty());
+}
+
+// It read from other files than the one behind it: their records would come
+// twice, once more when they are read on.
+TEST_F(LargePositionTest, AStepThatWasLeftOutIsNoticed) {
+  ReadInSteps();
+  const std::vector<RecordedStep> steps = steps_;
+  size_t left_out = 0;
+  while (!AreApart(steps[left_out].seek(), steps[left_out + 1].seek())) {
+    ASSERT_LT(++left_out + 1, steps.size());
+  }
+  for (const bool skips : {false, true}) {
+    Open(base_);
+    for (size_t i = 0; i < left_out; ++i) Replay(steps[i]);
+    ASSERT_FALSE(HasFailed());
+    if (skips) {
+      Send(SkipCommand{.metadata = steps[left_out + 1].seek()});
+      executor_.RunUntilIdle();
+    } else {
+      Replay(steps[left_out + 1]);
+    }
+    ASSERT_TRUE(HasFailed());
+    EXPECT_THAT(consumer_->transcript().errors.back().status,
+                HasReason(Reason::POSITION_MISMATCH));
+  }
 }
 
 TEST_F(LargePositionTest, AChangeIsNoPlaceToBeginAt) {

@@ -2,6 +2,7 @@
 
 #include "tests/support/status_matchers.h"
 
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,8 +53,10 @@ TEST(SourcePositionTest, AChangeHasItsForm) {
   change.files.erase(change.files.begin());
   change.is_change = true;
   change.gone = {2, 5};
+  change.before = 0xabc;
   constexpr char kChange[] =
-      R"({"version":3,"next":8,"read":[{"id":7,"path":"/b",)"
+      R"({"version":3,"next":8,"before":"0000000000000abc",)"
+      R"("read":[{"id":7,"path":"/b",)"
       R"("fingerprint":{"nuls":64,"bytes":1,"xxh3":"0000000000000001"},)"
       R"("length":0,"start":0,"end":0,"records":0,"lines":0}],"gone":[2,5]})";
   EXPECT_EQ(change.ToJson(), kChange);
@@ -63,9 +66,22 @@ TEST(SourcePositionTest, AChangeHasItsForm) {
 }
 
 TEST(SourcePositionTest, GoneNumbersRise) {
-  EXPECT_FALSE(
-      SourcePosition::Parse(R"({"version":3,"next":8,"read":[],"gone":[5,5]})")
-          .ok());
+  constexpr char kChange[] =
+      R"({"version":3,"next":8,"before":"0000000000000abc","read":[],)"
+      R"("gone":[5,5]})";
+  const absl::Status status = SourcePosition::Parse(kChange).status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is not above the one before"));
+}
+
+TEST(SourcePositionTest, AChangeSaysWhatItIsBehind) {
+  for (const char* before : {"", R"("before":"abc",)", R"("before":7,)"}) {
+    const std::string json = absl::StrCat(R"({"version":3,"next":8,)", before,
+                                          R"("read":[],"gone":[]})");
+    const absl::Status status = SourcePosition::Parse(json).status();
+    EXPECT_THAT(status, HasReason(Reason::MALFORMED_FRAME));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("before"));
+  }
 }
 
 TEST(SourcePositionTest, MayHoldNoFile) {
