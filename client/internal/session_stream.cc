@@ -6,10 +6,12 @@
 #include "proto/wire/fragments.h"
 #include "proto/wire/header.h"
 #include "proto/wire/proto_time.h"
+#include "proto/wire/session_lane.h"
 
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,38 @@ namespace {
 constexpr int kSilentIntervals = 3;
 // How often deadlines are looked at.
 constexpr absl::Duration kTickMax = absl::Seconds(1);
-constexpr size_t kBatchBytes = size_t{256} << 10;
+// One message, and one fragment: a slow line must bring one before the other
+// end hears too little of us.
+constexpr size_t kBatchBytes = size_t{64} << 10;
+constexpr size_t kFragmentBytes = size_t{64} << 10;
+// Until the worker's hello, which waits for its disk.
+constexpr absl::Duration kHelloMin = absl::Seconds(30);
+// An offset at which no fragment can be.
+constexpr uint64_t kNowhere = std::numeric_limits<uint64_t>::max();
+
+// No worker said so.
+absl::Status MadeHere(absl::string_view what) {
+  return wire::MarkConnectionError(
+      core::MakeError(core::Reason::UNAVAILABLE, what));
+}
+
+// What the end of a stream says to its commands: that it may be asked again,
+// except where another stream would end in the same way.
+absl::Status ForCommands(const absl::Status& why) {
+  if (absl::IsUnavailable(why) || absl::IsCancelled(why) ||
+      absl::IsPermissionDenied(why) || absl::IsUnauthenticated(why) ||
+      core::HasReason(why, core::Reason::SHUTTING_DOWN) ||
+      core::HasReason(why, core::Reason::STALE_EPOCH) ||
+      core::HasReason(why, core::Reason::EPOCH_TAKEN) ||
+      core::HasReason(why, core::Reason::SUPERSEDED)) {
+    return why;
+  }
+  return core::MakeError(
+      core::Reason::UNAVAILABLE,
+      absl::StrCat("waiting for the answer to a command of a Session, which "
+                   "ended: ",
+                   core::ErrorText(why), "; ask again"));
+}
 
 }  // namespace
 
@@ -33,7 +66,7 @@ SessionStream::SessionStream(std::shared_ptr<CallGroup> group,
       strand_(executor),
       on_over_(std::move(on_over)),
       heartbeat_(terms.heartbeat),
-      silence_max_(kSilentIntervals * terms.heartbeat),
+      silence_max_(std::max(kHelloMin, kSilentIntervals * terms.heartbeat)),
       heard_(executor.clock().SteadyNow()),
       said_(heard_) {}
 
@@ -86,44 +119,92 @@ void SessionStream::Cancel() {
 
 void SessionStream::Take(Command command) {
   if (is_over()) {
-    return command.done(core::MakeError(
-        core::Reason::UNAVAILABLE,
-        "sending a command: the Session has just ended; ask again"));
+    return command.done(
+        MadeHere("sending a command: the Session has just ended; ask again"));
   }
-  const size_t bytes = command.message.ByteSizeLong();
-  if (waiting_bytes_ + bytes > terms_.bytes_max && !waiting_.empty()) {
-    return command.done(core::WithRetryDelay(
+  Waiting waiting{.bytes = command.message.ByteSizeLong(),
+                  .deadline = executor_.clock().SteadyNow() + command.deadline,
+                  .command = std::move(command)};
+  const size_t data = waiting.data_bytes();
+  const bool is_first = waiting_.empty() && held_.empty();
+  if ((waiting_bytes_ + waiting.bytes > terms_.bytes_max && !is_first) ||
+      (upload_bytes_ + data > terms_.upload_bytes_max && data > 0 &&
+       upload_bytes_ > 0)) {
+    return waiting.command.done(core::WithRetryDelay(
         core::MakeError(core::Reason::BUDGET_EXCEEDED,
                         "sending a command: too much waits to be written to "
                         "this worker; ask again later"),
         absl::Milliseconds(100)));
   }
-  const uint64_t id = next_id_++;
-  waiting_bytes_ += bytes;
-  command.message.set_id(id);
-  outstanding_.emplace(
-      id,
-      Outstanding{.deadline = executor_.clock().SteadyNow() + command.deadline,
-                  .done = std::move(command.done)});
-  waiting_.push_back({.id = id, .bytes = bytes, .command = std::move(command)});
+  waiting_bytes_ += waiting.bytes;
+  upload_bytes_ += data;
+  waiting_.push_back(std::move(waiting));
   Pump();
 }
 
 // --- writing ---------------------------------------------------------------
 
+bool SessionStream::HasRoomFor(uint64_t bytes) const {
+  // One that never has room is the worker's to refuse.
+  return announced_max_ == 0 || announced_ == 0 ||
+         announced_ + bytes <= announced_max_;
+}
+
+// Data waits for its turn behind data, so that the longest one has one, too;
+// no command overtakes one before it in its ordered lane.
+bool SessionStream::IsToBeHeld(const Waiting& waiting) const {
+  const size_t data = waiting.data_bytes();
+  if (data > 0 && (!held_.empty() || !HasRoomFor(data))) return true;
+  const std::string* const lane =
+      wire::OrderedConnector(waiting.command.message);
+  return lane != nullptr &&
+         std::any_of(held_.begin(), held_.end(), [&](const Waiting& one) {
+           const std::string* const other =
+               wire::OrderedConnector(one.command.message);
+           return other != nullptr && *other == *lane;
+         });
+}
+
+// A fragment that cannot be the next one fails its command at the worker, which
+// lets go of what it has of it.
+void SessionStream::AddAbandoned() {
+  for (const uint64_t id : abandoned_) {
+    v1::CommandFragment& fragment =
+        *request_.add_messages()->mutable_fragment();
+    fragment.set_id(id);
+    fragment.mutable_fragment()->set_offset(kNowhere);
+  }
+  abandoned_.clear();
+}
+
+void SessionStream::AddCommand(Waiting& waiting, size_t& bytes) {
+  const uint64_t id = next_id_++;
+  const size_t data = waiting.data_bytes();
+  bytes += waiting.bytes;
+  waiting_bytes_ -= waiting.bytes;
+  announced_ += data;
+  if (data > 0) uploads_.push_back(id);
+  waiting.command.message.set_id(id);
+  *request_.add_messages()->mutable_command() =
+      std::move(waiting.command.message);
+  outstanding_.emplace(
+      id, Outstanding{.deadline = waiting.deadline,
+                      .done = std::move(waiting.command.done),
+                      .announced = data,
+                      .data = std::move(waiting.command.data).value_or("")});
+}
+
 void SessionStream::AddCommands(size_t& bytes) {
+  while (!held_.empty() && bytes < kBatchBytes &&
+         HasRoomFor(held_.front().data_bytes())) {
+    AddCommand(held_.front(), bytes);
+    held_.pop_front();
+  }
   while (!waiting_.empty() && bytes < kBatchBytes) {
-    Waiting& next = waiting_.front();
-    waiting_bytes_ -= next.bytes;
-    // Unless its time was over before it was sent.
-    if (outstanding_.contains(next.id)) {
-      bytes += next.bytes;
-      *request_.add_messages()->mutable_command() =
-          std::move(next.command.message);
-      if (next.command.data.has_value()) {
-        uploads_.push_back(
-            {.id = next.id, .data = *std::move(next.command.data)});
-      }
+    if (IsToBeHeld(waiting_.front())) {
+      held_.push_back(std::move(waiting_.front()));
+    } else {
+      AddCommand(waiting_.front(), bytes);
     }
     waiting_.pop_front();
   }
@@ -131,14 +212,23 @@ void SessionStream::AddCommands(size_t& bytes) {
 
 // One at a time, in turn: a long one delays neither commands nor other ones.
 void SessionStream::AddFragment() {
-  if (uploads_.empty()) return;
-  Upload upload = std::move(uploads_.front());
-  uploads_.pop_front();
-  v1::CommandFragment& fragment = *request_.add_messages()->mutable_fragment();
-  fragment.set_id(upload.id);
-  *fragment.mutable_fragment() = wire::FragmentAt(upload.data, upload.offset);
-  upload.offset += fragment.fragment().data().size();
-  if (upload.offset < upload.data.size()) uploads_.push_back(std::move(upload));
+  while (!uploads_.empty()) {
+    const uint64_t id = uploads_.front();
+    uploads_.pop_front();
+    const auto found = outstanding_.find(id);
+    if (found == outstanding_.end()) continue;
+    Outstanding& one = found->second;
+    v1::CommandFragment& fragment =
+        *request_.add_messages()->mutable_fragment();
+    fragment.set_id(id);
+    *fragment.mutable_fragment() =
+        wire::FragmentAt(one.data, one.offset, kFragmentBytes);
+    one.offset += fragment.fragment().data().size();
+    if (one.offset < one.data.size()) return uploads_.push_back(id);
+    upload_bytes_ -= one.data.size();
+    one.data = std::string();
+    return;
+  }
 }
 
 void SessionStream::Pump() {
@@ -149,6 +239,8 @@ void SessionStream::Pump() {
     phase_ = Phase::kComparing;
   } else if (phase_ == Phase::kReady) {
     size_t bytes = 0;
+    // First: it makes room.
+    AddAbandoned();
     AddCommands(bytes);
     if (bytes < kBatchBytes) AddFragment();
   }
@@ -206,6 +298,7 @@ void SessionStream::Handle(v1::WorkerMessage& message) {
       }
       heartbeat_ = *interval;
       silence_max_ = *silence;
+      announced_max_ = message.hello().fragment_bytes_max();
       phase_ = Phase::kInventory;
       return;
     }
@@ -230,9 +323,15 @@ void SessionStream::Handle(v1::WorkerMessage& message) {
 void SessionStream::OnReply(v1::SessionReply& reply) {
   const auto found = outstanding_.find(reply.id());
   if (found == outstanding_.end()) return;  // Its deadline is over.
-  Done done = std::move(found->second.done);
-  outstanding_.erase(found);
-  done(std::move(reply));
+  Settle(found)(std::move(reply));
+}
+
+SessionStream::Done SessionStream::Settle(Outstandings::iterator one) {
+  Done done = std::move(one->second.done);
+  upload_bytes_ -= one->second.data.size();
+  announced_ -= one->second.announced;
+  outstanding_.erase(one);
+  return done;
 }
 
 // --- time and the end ------------------------------------------------------
@@ -251,15 +350,28 @@ void SessionStream::Tick() {
   strand_.PostAfter(std::min(heartbeat_, kTickMax), [this] { Tick(); });
 }
 
+void SessionStream::ExpireWaiting(std::deque<Waiting>& waiting, absl::Time now,
+                                  std::vector<Done>& expired) {
+  std::erase_if(waiting, [&](Waiting& one) {
+    if (one.deadline > now) return false;
+    waiting_bytes_ -= one.bytes;
+    upload_bytes_ -= one.data_bytes();
+    expired.push_back(std::move(one.command.done));
+    return true;
+  });
+}
+
 void SessionStream::Expire(absl::Time now) {
   std::vector<Done> expired;
+  ExpireWaiting(held_, now, expired);
+  ExpireWaiting(waiting_, now, expired);
   for (auto one = outstanding_.begin(); one != outstanding_.end();) {
     if (one->second.deadline > now) {
       ++one;
       continue;
     }
-    expired.push_back(std::move(one->second.done));
-    one = outstanding_.erase(one);
+    if (!one->second.data.empty()) abandoned_.push_back(one->first);
+    expired.push_back(Settle(one++));
   }
   for (Done& done : expired) {
     done(core::MakeError(
@@ -291,13 +403,13 @@ void SessionStream::Finish(const grpc::Status& status) {
       given_up_.ok() ? StatusOfCall(status, group_->cancelled()) : given_up_;
   const bool is_unknown = phase_ == Phase::kHello && absl::IsUnimplemented(why);
   if (why.ok() || is_unknown) {
-    why = core::MakeError(core::Reason::UNAVAILABLE,
-                          "holding a Session: the worker has ended it");
+    why = MadeHere("holding a Session: the worker has ended it");
   }
   if (on_over_) std::exchange(on_over_, nullptr)(why, is_unknown);
-  for (auto& [id, one] : std::exchange(outstanding_, {})) one.done(why);
-  waiting_.clear();
-  uploads_.clear();
+  const absl::Status answer = ForCommands(why);
+  for (auto& [id, one] : std::exchange(outstanding_, {})) one.done(answer);
+  for (Waiting& one : std::exchange(held_, {})) one.command.done(answer);
+  for (Waiting& one : std::exchange(waiting_, {})) one.command.done(answer);
   group_->Leave(std::move(context_));
 }
 

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace penstock::client::internal {
 
@@ -32,8 +33,12 @@ namespace penstock::client::internal {
 // Lifecycle: until the stream ends, by the worker, by silence or by Cancel: all
 //            that was sent and not answered then fails with the reason.
 // Bound:     one read and one write in flight; commands that wait to be written
-//            hold at most `bytes_max`, what travels in fragments not counted:
-//            one more is BUDGET_EXCEEDED.
+//            hold at most `bytes_max`, and data that is to travel in fragments
+//            at most `upload_bytes_max` (or is one): one more is
+//            BUDGET_EXCEEDED. Data is let go when its command is answered or
+//            expires. What the worker has no room for yet (its hello says how
+//            much) is held here, and what is of its connector's ordered lane
+//            behind it.
 class SessionStream final
     : public grpc::ClientBidiReactor<v1::SessionRequest, v1::SessionResponse>,
       public std::enable_shared_from_this<SessionStream> {
@@ -43,6 +48,7 @@ class SessionStream final
   struct Terms {
     absl::Duration heartbeat = absl::Seconds(5);
     size_t bytes_max = size_t{16} << 20;
+    size_t upload_bytes_max = size_t{256} << 20;
   };
   struct Command {
     // Without id and fence.
@@ -79,20 +85,25 @@ class SessionStream final
   void OnDone(const grpc::Status& status) override;
 
  private:
+  // Written, and not answered yet.
   struct Outstanding {
     absl::Time deadline;
     Done done;
-  };
-  struct Upload {
-    uint64_t id;
+    // What the command announced.
+    uint64_t announced = 0;
+    // What of it is still to be sent, from `offset` on; empty: nothing.
     std::string data;
     uint64_t offset = 0;
   };
   struct Waiting {
-    uint64_t id;
     size_t bytes;
+    absl::Time deadline;
     Command command;
+    size_t data_bytes() const {
+      return command.data.has_value() ? command.data->size() : 0;
+    }
   };
+  using Outstandings = std::map<uint64_t, Outstanding>;
   enum class Phase { kHello, kInventory, kDesiring, kComparing, kReady };
 
   SessionStream(std::shared_ptr<CallGroup> group, core::Executor& executor,
@@ -104,8 +115,18 @@ class SessionStream final
   void Handle(v1::WorkerMessage& message);
   void OnReply(v1::SessionReply& reply);
   void Pump();
+  void AddAbandoned();
   void AddCommands(size_t& bytes);
+  void AddCommand(Waiting& waiting, size_t& bytes);
   void AddFragment();
+  // Whether the worker has room for so much more.
+  bool HasRoomFor(uint64_t bytes) const;
+  bool IsToBeHeld(const Waiting& waiting) const;
+  // Forgets it. Returns: whom to tell.
+  Done Settle(Outstandings::iterator one);
+  // Moves those that have expired out of `waiting`.
+  void ExpireWaiting(std::deque<Waiting>& waiting, absl::Time now,
+                     std::vector<Done>& expired);
   void Tick();
   void Expire(absl::Time now);
   void GiveUp(absl::Status status);
@@ -129,12 +150,23 @@ class SessionStream final
   absl::Time heard_;
   absl::Time said_;
   uint64_t next_id_ = 1;
-  // Not written yet.
+  // Not written yet: in the order in which they came, and those of them that
+  // had no room. Of both: bytes without data.
   std::deque<Waiting> waiting_;
+  std::deque<Waiting> held_;
   size_t waiting_bytes_ = 0;
-  std::deque<Upload> uploads_;
-  // By id.
-  std::map<uint64_t, Outstanding> outstanding_;
+  // Data that is not sent yet, of all.
+  size_t upload_bytes_ = 0;
+  // By id, which is given when it is written: ids rise on the wire.
+  Outstandings outstanding_;
+  // Whose data is being sent, in turn; the answered ones are passed over.
+  std::deque<uint64_t> uploads_;
+  // Half-sent ones that the worker is to forget.
+  std::deque<uint64_t> abandoned_;
+  // What outstanding ones have announced, and how much of that the worker
+  // keeps; 0: it does not say.
+  uint64_t announced_ = 0;
+  uint64_t announced_max_ = 0;
   v1::SessionRequest request_;
   v1::SessionResponse response_;
   bool writing_ = false;

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "proto/penstock/v1/status.pb.h"
 #include "proto/wire/header.h"
+#include "proto/wire/session_lane.h"
 #include "proto/wire/status.h"
 #include "proto/wire/step.h"
 
@@ -27,30 +28,6 @@ absl::Status TooMuch(absl::string_view what) {
                       absl::StrCat("taking a command of a Session: ", what,
                                    "; ask again later")),
       kRetryDelay);
-}
-
-// The connector whose ordered lane the command needs; null: none.
-const std::string* OrderedOf(const v1::SessionCommand& command) {
-  switch (command.command_case()) {
-    case v1::SessionCommand::kReplay:
-      return &command.replay().connector().connector();
-    case v1::SessionCommand::kExtend:
-      return &command.extend().connector().connector();
-    case v1::SessionCommand::kPause:
-      return &command.pause().connector().connector();
-    case v1::SessionCommand::kQueue:
-      return &command.queue().connector().connector();
-    case v1::SessionCommand::kOpenConnector:
-    case v1::SessionCommand::kDeleteConnector:
-    case v1::SessionCommand::kGetConnector:
-    case v1::SessionCommand::kRelease:
-    case v1::SessionCommand::kPrepareCheckpoint:
-    case v1::SessionCommand::kCommitCheckpoint:
-    case v1::SessionCommand::kDisconnect:
-    case v1::SessionCommand::COMMAND_NOT_SET:
-      return nullptr;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -88,7 +65,7 @@ absl::Status SessionCommands::OnCommand(v1::SessionCommand& command) {
                               last_id_, "; ids rise"));
   }
   last_id_ = command.id();
-  const std::string* const connector = OrderedOf(command);
+  const std::string* const connector = wire::OrderedConnector(command);
   const bool is_upload = command.has_replay() || command.has_open_connector();
   if (connector == nullptr || is_upload) {
     Begin(command);
