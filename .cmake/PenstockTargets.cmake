@@ -324,6 +324,14 @@ function(penstock_proto_library name)
   target_include_directories(${name} SYSTEM
                              PUBLIC "$<BUILD_INTERFACE:${out}>")
   target_link_libraries(${name} PUBLIC protobuf::libprotobuf gRPC::grpc++)
+  # A linker leaves out what no code names, such as the description of a service
+  # whose messages stand in other files: reflection would not know it.
+  foreach(proto IN LISTS arg_SERVICES)
+    string(REPLACE "/" "_2f" symbol "${proto}")
+    string(REPLACE "." "_2e" symbol "${symbol}")
+    target_link_options(${name} INTERFACE
+                        "LINKER:--undefined=descriptor_table_${symbol}")
+  endforeach()
   # Not our warnings: generated code answers to its generator.
   target_compile_options(${name} PRIVATE -w)
   _penstock_use_pch(${name} grpc)

@@ -2,6 +2,7 @@
 
 #include "client/credentials.h"
 #include "core/base/error.h"
+#include "core/base/loopback.h"
 #include "core/base/status_macros.h"
 #include "proto/wire/transport.h"
 
@@ -116,7 +117,7 @@ absl::Status CheckTarget(absl::string_view target) {
 bool IsLocalTarget(absl::string_view target) {
   if (absl::StartsWith(target, kUnixPrefix)) return true;
   const absl::string_view host = SplitTarget(target).host;
-  return host == "localhost" || host == "::1" || absl::StartsWith(host, "127.");
+  return core::IsLoopbackHost(host);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(

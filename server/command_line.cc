@@ -53,8 +53,11 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
                  "Calls of one connection at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  cli.add_option("--admin-listen", options.admin_listen,
-                 "Address of /metrics, /livez and /readyz; empty: none")
+  cli.add_option(
+         "--admin-listen", options.admin_listen,
+         "Address of metrics, probes and the status page, plaintext: it "
+         "shows names, counts and errors to whoever reaches it; empty: "
+         "none")
       ->capture_default_str();
   cli.add_option("--state-dir", options.state_dir,
                  "Directory of the worker's fence; it must survive restarts")

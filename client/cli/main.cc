@@ -54,6 +54,10 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
   if (cli.got_subcommand("drain")) {
     return penstock::client::RunDrain(options.drain);
   }
+  // Has nothing to clean up: a signal ends it amid a look, too.
+  if (cli.got_subcommand("top")) {
+    return penstock::client::RunTop(options.report);
+  }
   // Taken by the commands' own loops; gRPC's threads never see them.
   sigset_t signals;
   sigemptyset(&signals);
@@ -64,9 +68,6 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
                                            options.connectors_format);
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  if (cli.got_subcommand("top")) {
-    return penstock::client::RunTop(options.report);
-  }
   return penstock::client::RunWatch(options.worker, options.watch_connectors,
                                     options.watch_kinds,
                                     options.watch_events_max);

@@ -22,6 +22,27 @@ bool IsNumber(absl::string_view cell) {
           cell.size() <= 12);
 }
 
+// Cells quote what others chose, names of files among it: that must neither
+// steer the terminal nor begin a row.
+std::string Printable(absl::string_view cell) {
+  std::string text;
+  for (size_t i = 0; i < cell.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(cell[i]);
+    // U+0080 to U+009F, control characters in two bytes.
+    const bool is_c1 = byte == 0xc2 && i + 1 < cell.size() &&
+                       static_cast<unsigned char>(cell[i + 1]) < 0xa0;
+    if (byte == '\n') {
+      text += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f || is_c1) {
+      text += '?';
+      if (is_c1) ++i;
+    } else {
+      text += cell[i];
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 TextTable::TextTable(std::vector<std::string> header) {
@@ -30,6 +51,7 @@ TextTable::TextTable(std::vector<std::string> header) {
 
 void TextTable::Add(std::vector<std::string> row) {
   CHECK_EQ(row.size(), rows_.front().size());
+  for (std::string& cell : row) cell = Printable(cell);
   rows_.push_back(std::move(row));
 }
 

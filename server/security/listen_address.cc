@@ -1,6 +1,7 @@
 #include "server/security/listen_address.h"
 
 #include "core/base/error.h"
+#include "core/base/loopback.h"
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
@@ -21,10 +22,7 @@ absl::Status CheckListenAddress(absl::string_view address, bool insecure) {
                            {{"field", "listen"}});
   }
   const absl::string_view host = address.substr(0, colon);
-  if (host == "localhost" || host == "[::1]" ||
-      absl::StartsWith(host, "127.")) {
-    return absl::OkStatus();
-  }
+  if (core::IsLoopbackHost(host)) return absl::OkStatus();
   return core::MakeError(
       core::Reason::INVALID_CONFIG,
       absl::StrCat("listening on ", address,

@@ -20,8 +20,9 @@ struct MethodRoles {
   RoleSet roles;
 };
 
-// A payload is no observer's business. Whoever lets the worker look outside
-// (ValidateConnector) makes it use its secrets.
+// A step's records are no observer's business. Whoever lets the worker look
+// outside (ValidateConnector) makes it use its secrets, as an Open does, so
+// that is for who may open.
 constexpr MethodRoles kMethods[] = {
     {"/grpc.health.v1.Health/Check", RoleSet::All()},
     {"/grpc.health.v1.Health/Watch", RoleSet::All()},
@@ -31,8 +32,7 @@ constexpr MethodRoles kMethods[] = {
     {"/penstock.v1.ConnectorService/DescribeConnectorType", RoleSet::All()},
     {"/penstock.v1.ConnectorService/ListConnectors", RoleSet::All()},
     {"/penstock.v1.ConnectorService/GetConnector", RoleSet::All()},
-    {"/penstock.v1.ConnectorService/ValidateConnector",
-     RoleSet(Role::kOperator) | Role::kController},
+    {"/penstock.v1.ConnectorService/ValidateConnector", Role::kController},
     {"/penstock.v1.ConnectorService/OpenConnector", Role::kController},
     {"/penstock.v1.ConnectorService/UpdateConnector", Role::kController},
     {"/penstock.v1.ConnectorService/DeleteConnector", Role::kController},

@@ -14,7 +14,8 @@ namespace penstock::server {
 // Neither operator nor controller includes the other: who drives pipelines need
 // not be able to empty the worker, nor the other way round.
 enum class Role : uint8_t {
-  // Looks at everything but payloads and results.
+  // Looks at everything but payloads and results. What is said of bad records
+  // quotes them, though, cut down: that is part of health and errors.
   kObserver = 1,
   // What an observer may; and what concerns the worker as a whole.
   kOperator = 2,

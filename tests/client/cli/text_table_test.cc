@@ -19,6 +19,15 @@ TEST(TextTableTest, ATableWithoutRowsIsItsHeader) {
   EXPECT_EQ(TextTable({"A", "B"}).ToString(), "A  B\n");
 }
 
+TEST(TextTableTest, ACellNeitherSteersTheTerminalNorBeginsARow) {
+  TextTable table({"A"});
+  table.Add(
+      {"x\x1b]52;c;eA==\x07.log\nforged \xc2\x9b"
+       "31m caf\u00e9\x7f"});
+  EXPECT_EQ(table.ToString(),
+            "A\nx?]52;c;eA==?.log\\nforged ?31m caf\u00e9?\n");
+}
+
 TEST(TextTableTest, LargeNumbersGetAUnit) {
   EXPECT_EQ(ShortNumber(999), "999");
   EXPECT_EQ(ShortNumber(1234567), "1.23 M");

@@ -34,7 +34,7 @@ const std::map<std::string, std::string>& Promised() {
       {"/penstock.v1.ConnectorService/DescribeConnectorType", "opc"},
       {"/penstock.v1.ConnectorService/ListConnectors", "opc"},
       {"/penstock.v1.ConnectorService/GetConnector", "opc"},
-      {"/penstock.v1.ConnectorService/ValidateConnector", "pc"},
+      {"/penstock.v1.ConnectorService/ValidateConnector", "c"},
       {"/penstock.v1.ConnectorService/OpenConnector", "c"},
       {"/penstock.v1.ConnectorService/UpdateConnector", "c"},
       {"/penstock.v1.ConnectorService/DeleteConnector", "c"},
