@@ -65,7 +65,12 @@ absl::StatusOr<bool> FileFollower::IsAtItsPath(KnownFile& file) {
   file.is_compressed = opened->is_compressed();
   // How long a compressed one is whoever reads it finds out.
   FilePosition position = file.position;
-  if (file.is_compressed) position.end = 0;
+  if (file.is_compressed) {
+    // It could not be read when its end was noted, which was none of what it
+    // decodes to.
+    if (position.end > 0 && position.fingerprint.bytes == 0) return false;
+    position.end = 0;
+  }
   const absl::Status status = CheckPosition(opened->content(), position);
   if (HasReason(status, Reason::POSITION_EXPIRED)) return false;
   RETURN_IF_ERROR(status);

@@ -1,5 +1,6 @@
 #include "core/sources/file/file_source.h"
 
+#include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/sources/file/file_position.h"
@@ -39,6 +40,16 @@ absl::StatusOr<uint64_t> EndOfLines(Content& content, uint64_t size) {
   const size_t line_end = absl::string_view(tail.data(), got).rfind('\n');
   if (line_end == absl::string_view::npos) return begin == 0 ? 0 : size;
   return begin + line_end + 1;
+}
+
+// Of a file that may not be read: known by its path alone until it may be.
+FilePosition EndOfUnread(const FoundFile& found) {
+  const uint64_t size = found.stat.size;
+  return {.path = found.path,
+          .fingerprint = {.hash = Checksum64("")},
+          .length = size,
+          .start = size,
+          .end = size};
 }
 
 // Whether a record ends at each LF, also where quotes or a bracket are open.
@@ -160,12 +171,26 @@ absl::StatusOr<SourcePosition> FileSource::FindStart(
     const bool from_end = config_.start == FileStart::kEnd ||
                           file.stat.mtime < config_.start_time;
     if (file.stat.size == 0 || !is_new || !from_end) continue;
-    ASSIGN_OR_RETURN(FilePosition end, EndOf(file, parser));
-    if (end.fingerprint.bytes == 0) continue;
-    end.id = start.next_id++;
-    start.files.push_back(std::move(end));
+    ASSIGN_OR_RETURN(std::optional<FilePosition> end, Pass(file, parser));
+    if (!end.has_value()) continue;
+    end->id = start.next_id++;
+    start.files.push_back(*std::move(end));
   }
   return start;
+}
+
+absl::StatusOr<std::optional<FilePosition>> FileSource::Pass(
+    const FoundFile& found, const Parser& parser) {
+  absl::StatusOr<FilePosition> end = EndOf(found, parser);
+  // Deleted since it was found.
+  if (HasReason(end.status(), Reason::NOT_FOUND)) return std::nullopt;
+  if (HasReason(end.status(), Reason::PERMISSION_DENIED)) {
+    return EndOfUnread(found);
+  }
+  if (!end.ok()) return end.status();
+  // There is nothing yet to know it by.
+  if (end->fingerprint.bytes == 0) return std::nullopt;
+  return *std::move(end);
 }
 
 absl::StatusOr<FilePosition> FileSource::EndOf(const FoundFile& found,

@@ -47,6 +47,9 @@ class FileSource final : public TransportInputEndpoint {
   // Where a source of many files starts.
   absl::StatusOr<SourcePosition> FindStart(std::optional<SourcePosition> resume,
                                            const Parser& parser);
+  // `found`, at its end; nullopt: what is there later is read whole.
+  absl::StatusOr<std::optional<FilePosition>> Pass(const FoundFile& found,
+                                                   const Parser& parser);
   // A file, behind all whole records that it has now.
   absl::StatusOr<FilePosition> EndOf(const FoundFile& found,
                                      const Parser& parser);

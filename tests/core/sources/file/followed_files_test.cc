@@ -385,6 +385,49 @@ TEST_F(FollowedFilesTest, MayBeginAtTheEnd) {
   EXPECT_THAT(Read(), ElementsAre("half line"));
 }
 
+TEST_F(FollowedFilesTest, MayBeginAtTheEndOfWhatMayNotBeRead) {
+  config_.start = FileStart::kEnd;
+  files_.Put(kLog, "old\n");
+  files_.Put("/l/b.log", "old\n");
+  files_.FailNext(FileOperation::kOpenForRead, kLog,
+                  MakeError(Reason::PERMISSION_DENIED, "no"), 3);
+  Open();
+  const std::string base = position_;
+  Append(kLog, "new\n");
+  Append("/l/b.log", "b\n");
+  EXPECT_THAT(Read(), ElementsAre("b", "new"));
+  const RecordedStep step = steps_.back();
+  Open(base);
+  EXPECT_EQ(Replay(step).replay_hash, step.hash.value);
+  EXPECT_THAT(Read(), IsEmpty());
+  // By now it is known by more than its path.
+  ASSERT_OK(files_.Rename(kLog, "/l/c.log"));
+  EXPECT_THAT(Read(absl::Seconds(5)), IsEmpty());
+}
+
+// Where the end is of what it decodes to nobody knows.
+TEST_F(FollowedFilesTest, CompressedAndNotReadableAtFirstItIsReadWhole) {
+  config_.start = FileStart::kEnd;
+  files_.Put("/l/a.log.gz", Gzip(Lines("line ", 0, 50)));
+  files_.FailNext(FileOperation::kOpenForRead, "/l/a.log.gz",
+                  MakeError(Reason::PERMISSION_DENIED, "no"), 2);
+  Open();
+  EXPECT_THAT(Read(absl::Seconds(5)), SizeIs(50));
+  EXPECT_FALSE(HasFailed());
+}
+
+TEST_F(FollowedFilesTest, WhatIsDeletedWhileTheEndsAreLookedForIsLeftOut) {
+  config_.start = FileStart::kEnd;
+  files_.Put(kLog, "old\n");
+  files_.Put("/l/b.log", "old\n");
+  files_.FailNext(FileOperation::kOpenForRead, kLog,
+                  MakeError(Reason::NOT_FOUND, "gone"));
+  Open();
+  ASSERT_OK(files_.Remove(kLog));
+  Append("/l/b.log", "b\n");
+  EXPECT_THAT(Read(), ElementsAre("b"));
+}
+
 TEST_F(FollowedFilesTest, MayBeginByTime) {
   files_.Put("/l/old.log", "1\n");
   const auto old = files_.Stat("/l/old.log");
