@@ -288,6 +288,7 @@ class WorkerApp final : public App {
     dispatcher_->Shutdown();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
     server_->Wait();
+    sessions_->Wait();
     server_.reset();
   }
 

@@ -402,7 +402,11 @@ void SessionStream::Finish(const grpc::Status& status) {
   absl::Status why =
       given_up_.ok() ? StatusOfCall(status, group_->cancelled()) : given_up_;
   const bool is_unknown = phase_ == Phase::kHello && absl::IsUnimplemented(why);
-  if (why.ok() || is_unknown) {
+  if (is_unknown) {
+    // It is there, and answers calls.
+    why = core::MakeError(core::Reason::UNAVAILABLE,
+                          "holding a Session: the worker does not know it");
+  } else if (why.ok()) {
     why = MadeHere("holding a Session: the worker has ended it");
   }
   if (on_over_) std::exchange(on_over_, nullptr)(why, is_unknown);

@@ -24,7 +24,7 @@ class Commands {
   template <typename Response>
   using Answer = absl::AnyInvocable<void(absl::StatusOr<Response>)>;
 
-  // Both outlive it and every answer.
+  // Both outlive it; it outlives every answer that is still to come.
   Commands(Dispatcher& dispatcher, PositionCache& positions)
       : dispatcher_(dispatcher), positions_(positions) {}
 

@@ -54,12 +54,12 @@ std::shared_ptr<Session> Session::Start(const Place& place,
         const auto self = weak.lock();
         if (self != nullptr) self->strand_.Post([self] { self->Pump(); });
       });
-  session->commands_ =
-      std::make_unique<SessionCommands>(place.commands, session->outbound_);
+  session->commands_ = std::make_unique<SessionCommands>(
+      place.commands, session->outbound_, place.use);
   session->strand_.Post([session] {
     session->self_ = session;
     session->Read();
-    session->Beat();
+    session->Beat(session->beat_chain_);
   });
   return session;
 }
@@ -155,10 +155,11 @@ void Session::FinishNow() {
   Finish(wire::StatusToGrpc(end_status_));
 }
 
-void Session::Beat() {
-  if (ending_) return;
+void Session::Beat(uint64_t chain) {
+  if (ending_ || chain != beat_chain_) return;
   const absl::Duration silent = place_.executor.clock().SteadyNow() - heard_;
-  if (silent >= silence_max()) {
+  // Before our hello the controller waits for it, and for our disk.
+  if (phase_ != Phase::kTakingOver && silent >= silence_max()) {
     return EndNow(core::MakeError(
         core::Reason::UNAVAILABLE,
         absl::StrCat("reading a Session: nothing was heard of the controller "
@@ -166,10 +167,12 @@ void Session::Beat() {
                      absl::FormatDuration(silent),
                      "; send a heartbeat in each interval")));
   }
-  if (phase_ != Phase::kHello && !writing_ && outbound_->bytes() == 0) {
+  const bool has_said_hello =
+      phase_ == Phase::kReconciling || phase_ == Phase::kReady;
+  if (has_said_hello && !writing_ && outbound_->bytes() == 0) {
     outbound_->Push(HeartbeatMessage());
   }
-  beat_ = strand_.PostAfter(heartbeat_, [this] { Beat(); });
+  strand_.PostAfter(heartbeat_, [this, chain] { Beat(chain); });
 }
 
 // --- what is said ----------------------------------------------------------
@@ -270,6 +273,7 @@ void Session::OnBegun(absl::StatusOr<std::shared_ptr<const void>> reign) {
   if (ending_) return;
   if (!reign.ok()) return EndNow(reign.status());
   reign_ = *std::move(reign);
+  heard_ = place_.executor.clock().SteadyNow();
   phase_ = Phase::kReconciling;
   v1::WorkerMessage message;
   v1::WorkerHello& hello = *message.mutable_hello();
@@ -285,8 +289,7 @@ void Session::OnBegun(absl::StatusOr<std::shared_ptr<const void>> reign) {
   }
   WatchEvents();
   // From now on at the pace that was asked for.
-  strand_.Cancel(beat_);
-  Beat();
+  Beat(++beat_chain_);
 }
 
 absl::Status Session::HandleDesired(const v1::DesiredState& desired) {
@@ -337,17 +340,35 @@ void Session::WatchEvents() {
   watcher_ = *std::move(watcher);
 }
 
-// Replies come first: events are taken when none waits, so that they queue in
-// the watcher, which coalesces them.
+// Replies come first: events are taken for a batch that replies do not fill.
+// Until then they queue in the watcher, which coalesces them.
 void Session::TakeEvents() {
-  if (watcher_ == nullptr || outbound_->bytes() > 0) return;
+  if (watcher_ == nullptr ||
+      outbound_->bytes() >= SessionOutbound::kBatchBytes) {
+    return;
+  }
+  absl::Status status;
+  if (watcher_->Ended(status) &&
+      core::HasReason(status, core::Reason::SLOW_WATCHER)) {
+    LOG(WARNING)
+            .With("pipeline", fence_.pipeline)
+            .With("controller", fence_.controller_id)
+        << "the events of a Session begin again with what is there: "
+        << core::ErrorText(status);
+    place_.watches.Forget(watcher_);
+    watcher_.reset();
+    WatchEvents();
+    if (watcher_ == nullptr) return;
+  }
   for (v1::WatchEvent& event : watcher_->Take()) {
     v1::WorkerMessage message;
     *message.mutable_event() = std::move(event);
     outbound_->Push(std::move(message));
   }
-  absl::Status status;
-  if (watcher_->Ended(status) && !status.ok()) EndNow(std::move(status));
+  if (watcher_->Ended(status) && !status.ok() &&
+      !core::HasReason(status, core::Reason::SLOW_WATCHER)) {
+    EndNow(std::move(status));
+  }
 }
 
 }  // namespace penstock::server

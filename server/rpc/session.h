@@ -16,6 +16,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -45,7 +46,7 @@ class Session final
     : public grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>,
       public std::enable_shared_from_this<Session> {
  public:
-  // All outlive it.
+  // All outlive it, and the answers of its commands.
   struct Place {
     Dispatcher& dispatcher;
     const Commands& commands;
@@ -53,6 +54,9 @@ class Session final
     core::Executor& executor;
     const WorkerIdentity& identity;
     const SessionTerms& terms;
+    // Held by it, and by each command that is not answered yet: as long as
+    // somebody holds it, all of the above is there.
+    std::shared_ptr<const void> use;
   };
 
   // `context` is of the call, and lives at least until Finish.
@@ -81,7 +85,7 @@ class Session final
   void Read();
   void Pump();
   void TakeEvents();
-  void Beat();
+  void Beat(uint64_t chain);
   void EndNow(absl::Status status);
   void FinishNow();
   absl::Duration silence_max() const;
@@ -99,7 +103,8 @@ class Session final
   core::Fence fence_;
   std::shared_ptr<const void> reign_;
   absl::Duration heartbeat_;
-  core::Strand::TimerId beat_ = core::Strand::TimerId::kNone;
+  // Of beats that follow each other: those of one before end.
+  uint64_t beat_chain_ = 0;
   absl::Time heard_;
   std::vector<v1::WatchKind> event_kinds_;
   std::shared_ptr<Watcher> watcher_;

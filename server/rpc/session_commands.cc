@@ -35,7 +35,8 @@ absl::Status TooMuch(absl::string_view what) {
 template <typename Response>
 Commands::Answer<Response> SessionCommands::AnswerOf(
     uint64_t id, Response* (v1::SessionReply::*arm)()) {
-  return [outbound = outbound_, id, arm](absl::StatusOr<Response> response) {
+  return [outbound = outbound_, use = use_, id,
+          arm](absl::StatusOr<Response> response) mutable {
     v1::WorkerMessage message;
     v1::SessionReply& reply = *message.mutable_reply();
     reply.set_id(id);
@@ -45,6 +46,7 @@ Commands::Answer<Response> SessionCommands::AnswerOf(
       *reply.mutable_error() = wire::StatusToProto(response.status());
     }
     outbound->Push(std::move(message));
+    use.reset();
   };
 }
 

@@ -32,9 +32,13 @@ class SessionCommands {
   static constexpr uint64_t kFragmentBytesMax = uint64_t{128} << 20;
   static constexpr size_t kWaitingMax = 64;
 
+  // `use`: of `commands`; each answer holds it until it came.
   SessionCommands(const Commands& commands,
-                  std::shared_ptr<SessionOutbound> outbound)
-      : commands_(commands), outbound_(std::move(outbound)) {}
+                  std::shared_ptr<SessionOutbound> outbound,
+                  std::shared_ptr<const void> use)
+      : commands_(commands),
+        outbound_(std::move(outbound)),
+        use_(std::move(use)) {}
 
   // In whose name commands are given. Before the first.
   void SetFence(const core::Fence& fence);
@@ -78,6 +82,7 @@ class SessionCommands {
 
   const Commands& commands_;
   const std::shared_ptr<SessionOutbound> outbound_;
+  const std::shared_ptr<const void> use_;
   v1::Fence fence_;
   uint64_t last_id_ = 0;
   uint64_t announced_ = 0;

@@ -7,6 +7,8 @@
 namespace penstock::server {
 namespace {
 
+constexpr absl::Duration kRetryDelay = absl::Seconds(1);
+
 absl::Status GoingAway() {
   return core::MakeError(core::Reason::SHUTTING_DOWN,
                          "holding a Session: this worker is going away");
@@ -22,7 +24,8 @@ SessionHub::SessionHub(Dispatcher& dispatcher, PositionCache& positions,
       executor_(executor),
       commands_(dispatcher, positions),
       identity_(std::move(identity)),
-      terms_(terms) {}
+      terms_(terms),
+      use_(nullptr, [unused = unused_](const void*) { unused->Notify(); }) {}
 
 grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>*
 SessionHub::Start(grpc::CallbackServerContext& context) {
@@ -32,7 +35,8 @@ SessionHub::Start(grpc::CallbackServerContext& context) {
                       .watches = watches_,
                       .executor = executor_,
                       .identity = identity_,
-                      .terms = terms_},
+                      .terms = terms_,
+                      .use = use_},
                      context);
   absl::Status refused;
   {
@@ -41,9 +45,11 @@ SessionHub::Start(grpc::CallbackServerContext& context) {
     if (shut_) {
       refused = GoingAway();
     } else if (sessions_.size() >= kSessionsMax) {
-      refused = core::MakeError(core::Reason::MEMORY_REFUSED,
-                                "holding a Session: this worker has as many "
-                                "as it can hold");
+      refused = core::WithRetryDelay(
+          core::MakeError(core::Reason::BUDGET_EXCEEDED,
+                          "holding a Session: this worker has as many as it "
+                          "can hold; ask again later, or make single calls"),
+          kRetryDelay);
     } else {
       sessions_.push_back(session);
     }
@@ -63,6 +69,11 @@ void SessionHub::Shutdown() {
   for (const auto& one : sessions) {
     if (const auto session = one.lock()) session->End(GoingAway());
   }
+}
+
+void SessionHub::Wait() {
+  use_.reset();
+  unused_->WaitForNotification();
 }
 
 }  // namespace penstock::server

@@ -3,6 +3,7 @@
 
 #include "core/base/executor.h"
 #include "core/base/mutex.h"
+#include "core/base/notification.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/rpc/commands.h"
 #include "server/rpc/position_cache.h"
@@ -19,7 +20,8 @@ namespace penstock::server {
 
 // Owner:     the app; outlives the gRPC server.
 // Threads:   thread-safe.
-// Lifecycle: Shutdown ends every session, and those to come at once.
+// Lifecycle: Shutdown ends every session, and those to come at once; Wait once
+//            no more can come and the dispatcher answers what it still has.
 // Bound:     `kSessionsMax`; one more is refused.
 class SessionHub {
  public:
@@ -33,6 +35,9 @@ class SessionHub {
   grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Start(
       grpc::CallbackServerContext& context);
   void Shutdown();
+  // Blocks: until every session is gone and every command of one is answered,
+  // for their answers use what the hub was given. Once.
+  void Wait();
 
  private:
   Dispatcher& dispatcher_;
@@ -41,6 +46,11 @@ class SessionHub {
   const Commands commands_;
   const WorkerIdentity identity_;
   const SessionTerms terms_;
+
+  // Shared with what tells that nobody holds `use_` any more.
+  const std::shared_ptr<core::Notification> unused_ =
+      std::make_shared<core::Notification>();
+  std::shared_ptr<const void> use_;
 
   core::Mutex mu_;
   bool shut_ ABSL_GUARDED_BY(mu_) = false;

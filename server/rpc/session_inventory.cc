@@ -17,9 +17,15 @@ constexpr size_t kPartBytes = size_t{128} << 10;
 // As GetConnector's.
 constexpr int kRetainedStepsMax = 1024;
 
-// Why `status` is not what is desired; empty: it is.
+// Why `status` is not what is desired, to be used on; empty: it is.
 std::string Difference(const core::ConnectorStatus& status,
                        const v1::DesiredConnector& desired) {
+  if (status.state == core::ConnectorState::kFailed ||
+      status.state == core::ConnectorState::kClosed) {
+    return absl::StrCat("it is ", core::StateName(status.state));
+  }
+  // It may yet fail; whoever asks to open it again gets that answer.
+  if (status.chunk_bytes == 0) return "it is being opened";
   if (!desired.instance().empty() && desired.instance() != status.instance) {
     return absl::StrCat("its instance is '", status.instance, "'");
   }

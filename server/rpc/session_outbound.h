@@ -22,8 +22,9 @@ namespace penstock::server {
 //            nothing more.
 class SessionOutbound {
  public:
-  // In one SessionResponse, beside its last message.
-  static constexpr size_t kBatchBytes = size_t{256} << 10;
+  // In one SessionResponse, beside its last message. A slow line must bring it
+  // before the controller hears too little of us.
+  static constexpr size_t kBatchBytes = size_t{64} << 10;
 
   // `wake` runs, outside the lock, when there is something to Take, or it has
   // overflowed: once, until the next Take. It must only record.

@@ -5,7 +5,6 @@
 #include "core/base/filesystem.h"
 #include "core/format/raw/raw_format.h"
 #include "core/sinks/null/null_sink.h"
-#include "server/dispatch/fence_store.h"
 
 #include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
@@ -18,7 +17,8 @@
 
 namespace penstock {
 
-FakeEdgeWorker::FakeEdgeWorker(MakeSource make_source)
+FakeEdgeWorker::FakeEdgeWorker(MakeSource make_source,
+                               std::unique_ptr<server::FenceStore> fences)
     : paths_(std::vector<std::string>()),
       drivers_("driver", 2),
       io_("io", 2),
@@ -44,11 +44,12 @@ FakeEdgeWorker::FakeEdgeWorker(MakeSource make_source)
       .random_seed = 0};
   server::DispatcherOptions options;
   options.random_seed = 7;
-  auto dispatcher = server::Dispatcher::Create(
-      options, runtime,
-      server::MakeFileFenceStore(core::PosixFileSystem(),
-                                 directory_.Path("state")),
-      &watches_);
+  if (fences == nullptr) {
+    fences = server::MakeFileFenceStore(core::PosixFileSystem(),
+                                        directory_.Path("state"));
+  }
+  auto dispatcher = server::Dispatcher::Create(options, runtime,
+                                               std::move(fences), &watches_);
   CHECK(dispatcher.ok()) << std::string(dispatcher.status().message());
   dispatcher_ = *std::move(dispatcher);
   watches_.SetConnectors(dispatcher_.get());
@@ -76,8 +77,10 @@ FakeEdgeWorker::~FakeEdgeWorker() {
   client_.reset();
   sessions_->Shutdown();
   watches_.Shutdown();
+  dispatcher_->Shutdown();
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
+  sessions_->Wait();
 }
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include "core/connector/registry.h"
 #include "core/contract/endpoint.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/dispatch/fence_store.h"
 #include "server/rpc/connector_service.h"
 #include "server/rpc/control_service.h"
 #include "server/rpc/position_cache.h"
@@ -31,7 +32,9 @@ class FakeEdgeWorker {
  public:
   using MakeSource = std::function<std::unique_ptr<core::InputEndpoint>()>;
 
-  explicit FakeEdgeWorker(MakeSource make_source);
+  // `fences`: null: a file's.
+  explicit FakeEdgeWorker(MakeSource make_source,
+                          std::unique_ptr<server::FenceStore> fences = nullptr);
   FakeEdgeWorker(const FakeEdgeWorker&) = delete;
   FakeEdgeWorker& operator=(const FakeEdgeWorker&) = delete;
   ~FakeEdgeWorker();

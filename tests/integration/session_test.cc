@@ -2,14 +2,18 @@
 #include "core/base/notification.h"
 #include "proto/wire/proto_time.h"
 #include "proto/wire/spec.h"
+#include "server/dispatch/fence_store.h"
 #include "tests/integration/caller.h"
+#include "tests/integration/fake_edge_worker.h"
 #include "tests/integration/real_worker.h"
 #include "tests/integration/session_wire.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/time/clock.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -102,7 +106,9 @@ TEST_F(SessionTest, CarriesAStepAndItsRelease) {
   EXPECT_EQ(wire.ReplyTo(3).release().released_steps(), 1U);
 }
 
-// With and without a release they take the same way, so none overtakes another.
+// With and without a release they take the same way. Replies may come in any
+// order; that each is good says that none overtook another, for a connector
+// that is paused cannot be paused.
 TEST_F(SessionTest, CommandsToOneConnectorKeepTheirOrder) {
   Open("orders");
   SessionWire wire(worker_.target());
@@ -256,6 +262,95 @@ TEST_F(SessionTest, FiveHundredEndWithTheWorker) {
     EXPECT_THAT(wire->End(), ::testing::AnyOf(HasReason(Reason::SHUTTING_DOWN),
                                               HasReason(Reason::UNAVAILABLE)));
   }
+}
+
+// Whoever does not read misses events, and is told so by a new beginning.
+TEST_F(SessionTest, ASlowReaderLosesItsWatchAndNotItsSession) {
+  Open("orders");
+  SessionWire wire(worker_.target());
+  v1::ControllerMessage hello = SessionWire::Hello(1);
+  hello.mutable_hello()->add_events(v1::WATCH_KIND_STATE);
+  ASSERT_TRUE(wire.Send(hello));
+  int beginnings = 0;
+  while (true) {
+    const auto message = wire.Next();
+    ASSERT_TRUE(message.has_value());
+    if (message->has_inventory()) {
+      ASSERT_TRUE(wire.Send(SessionWire::Desired()));
+    }
+    if (message->has_event() && message->event().has_created()) ++beginnings;
+    if (message->has_initialization_complete()) break;
+  }
+  // More replies than the line holds, and less than the worker keeps.
+  constexpr uint64_t kGets = 3000;
+  for (uint64_t id = 1; id <= kGets; ++id) {
+    v1::SessionCommand get;
+    get.set_id(id);
+    get.mutable_get_connector()->set_connector("orders");
+    ASSERT_TRUE(wire.Send(get));
+  }
+  // And more events than a watch holds.
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_OK(caller_.Extend());
+    ASSERT_OK(caller_.Pause());
+  }
+  int replies = 0;
+  while (replies < static_cast<int>(kGets) || beginnings < 2) {
+    const auto message = wire.Next();
+    ASSERT_TRUE(message.has_value()) << wire.End();
+    if (message->has_reply()) ++replies;
+    if (message->has_event() && message->event().has_created()) ++beginnings;
+  }
+}
+
+// A store whose disk is slow.
+class SlowFenceStore final : public server::FenceStore {
+ public:
+  absl::StatusOr<std::map<std::string, server::FenceRecord>> Load() override {
+    return std::map<std::string, server::FenceRecord>();
+  }
+  absl::Status Save(
+      const std::map<std::string, server::FenceRecord>& /*records*/) override {
+    absl::SleepFor(absl::Milliseconds(700));
+    return absl::OkStatus();
+  }
+};
+
+TEST(SessionTakeoverTest, ASlowOneIsNoSilence) {
+  FakeEdgeWorker worker([] { return nullptr; },
+                        std::make_unique<SlowFenceStore>());
+  SessionWire wire(worker.client().target());
+  v1::ControllerMessage hello = SessionWire::Hello(1);
+  *hello.mutable_hello()->mutable_heartbeat_interval() =
+      wire::DurationToProto(absl::Milliseconds(100));
+  ASSERT_TRUE(wire.Send(hello));
+  const auto first = wire.Next();
+  ASSERT_TRUE(first.has_value()) << wire.End();
+  EXPECT_TRUE(first->has_hello());
+  // It is the first.
+  EXPECT_EQ(wire.heartbeats(), 0);
+}
+
+// The worker goes only when what was asked over Sessions is answered.
+TEST_F(SessionTest, WhatIsUnderWayEndsWithTheWorker) {
+  Open("orders");
+  SessionWire wire(worker_.target());
+  (void)wire.Initialize(1);
+  v1::SessionCommand prepare;
+  prepare.set_id(1);
+  SetRef(*prepare.mutable_prepare_checkpoint()->mutable_connector());
+  prepare.mutable_prepare_checkpoint()->set_steps(1);
+  *prepare.mutable_prepare_checkpoint()->mutable_deadline() =
+      wire::DurationToProto(absl::Minutes(10));
+  ASSERT_TRUE(wire.Send(prepare));
+  v1::SessionCommand get;
+  get.set_id(2);
+  get.mutable_get_connector()->set_connector("orders");
+  ASSERT_TRUE(wire.Send(get));
+  EXPECT_TRUE(wire.ReplyTo(2).has_get_connector());
+  (void)worker_.app().Drain();
+  EXPECT_THAT(wire.End(), ::testing::AnyOf(HasReason(Reason::SHUTTING_DOWN),
+                                           HasReason(Reason::UNAVAILABLE)));
 }
 
 }  // namespace

@@ -6,15 +6,26 @@
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <chrono>
 #include <utility>
 
 namespace penstock {
+namespace {
+
+// What a test does not read stays at the worker, but for 64 KiB.
+grpc::ChannelArguments SmallWindow() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  return arguments;
+}
+
+}  // namespace
 
 SessionWire::SessionWire(const std::string& target)
-    : stub_(v1::ControlService::NewStub(
-          grpc::CreateChannel(target, grpc::InsecureChannelCredentials()))) {
+    : stub_(v1::ControlService::NewStub(grpc::CreateCustomChannel(
+          target, grpc::InsecureChannelCredentials(), SmallWindow()))) {
   context_.set_deadline(std::chrono::system_clock::now() +
                         std::chrono::minutes(1));
   stream_ = stub_->Session(&context_);
