@@ -337,8 +337,9 @@ TEST(PipelineFileErrorTest, UnknownKeyIsNamedWithItsLineAndTheNearest) {
 TEST(PipelineFileErrorTest, UnknownTypeListsThoseThatExist) {
   EXPECT_EQ(MessageOf("name: shop\n"
                       "connectors:\n"
-                      "  - source: {kafka: {}}\n"),
-            "p.yaml:3: connectors[0].source.kafka: unknown; known are: file");
+                      "  - source: {pulsar: {}}\n"),
+            "p.yaml:3: connectors[0].source.pulsar: unknown; known are: file, "
+            "kafka");
 }
 
 TEST(PipelineFileErrorTest, EachHasALine) {

@@ -29,7 +29,7 @@ std::vector<std::string> FieldsOf(absl::string_view text) {
 TEST(PipelineMappingTest, OptionsOfKafkaAreAMapping) {
   const auto file = ParsePipelineFile(
       "name: p\nconnectors:\n"
-      "  - name: c\n    source: {file: {path: /in}}\n    format: ndjson\n"
+      "  - name: c\n    source: {file: {path: /in}}\n    format: {ndjson: {}}\n"
       "    sink: {kafka: {topic: t, options: {bootstrap.servers: 'h:1',"
       " linger.ms: 20}}}\n",
       "p.yaml");
@@ -45,7 +45,7 @@ TEST(PipelineMappingTest, OptionsOfKafkaAreAMapping) {
 TEST(PipelineMappingTest, WrongOptionsOfKafkaAreNamed) {
   const std::string begin =
       "name: p\nconnectors:\n"
-      "  - name: c\n    source: {file: {path: /in}}\n    format: ndjson\n"
+      "  - name: c\n    source: {file: {path: /in}}\n    format: {ndjson: {}}\n"
       "    sink: {kafka: {topic: t, options: ";
   EXPECT_THAT(FieldsOf(begin + "[a]}}\n"),
               testing::Contains("connectors[0].sink.kafka.options"));
