@@ -335,9 +335,7 @@ TEST(PipelineFileErrorTest, UnknownKeyIsNamedWithItsLineAndTheNearest) {
 }
 
 TEST(PipelineFileErrorTest, UnknownTypeListsThoseThatExist) {
-  EXPECT_EQ(MessageOf("name: shop\n"
-                      "connectors:\n"
-                      "  - source: {pulsar: {}}\n"),
+  EXPECT_EQ(MessageOf("name: p\nconnectors:\n  - source: {pulsar: {}}\n"),
             "p.yaml:3: connectors[0].source.pulsar: unknown; known are: file, "
             "kafka");
 }
