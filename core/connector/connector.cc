@@ -51,8 +51,8 @@ class DrivenConnector final : public Connector {
   void Supersede() override {
     Submit(ImmediateCall(SupersedeCall{[](const absl::Status& /*done*/) {}}));
   }
-  void Drain(Done done) override {
-    Submit(ImmediateCall(DrainCall{std::move(done)}));
+  void Drain(DrainScope scope, Done done) override {
+    Submit(ImmediateCall(DrainCall{scope, std::move(done)}));
   }
 
   std::shared_ptr<const StepResult> Retained(Step step) const override {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/executor.h"
+#include "core/connector/drain_scope.h"
 #include "core/connector/registry.h"
 #include "core/connector/requests.h"
 #include "core/contract/count_watch.h"
@@ -86,10 +87,13 @@ class Connector {
   virtual void Disconnect(DisconnectRequest request,
                           Reply<DisconnectReply> reply) = 0;
   // A higher epoch took over: a Queue that has begun no step answers
-  // SUPERSEDED at once; nothing else changes.
+  // SUPERSEDED at once, and a drain of this connector is over; nothing else
+  // changes.
   virtual void Supersede() = 0;
-  // Readers stop; what is staged can still be queued (rule 13).
-  virtual void Drain(Done done) = 0;
+  // Readers stop; what is staged can still be queued (rule 13). Extend is
+  // refused: SHUTTING_DOWN where the worker drains, ILLEGAL_TRANSITION where
+  // only this connector does. A drain of the worker stays one.
+  virtual void Drain(DrainScope scope, Done done) = 0;
 
   // The retained result of a step, for reading by parts (rule 9).
   virtual std::shared_ptr<const StepResult> Retained(Step step) const = 0;

@@ -24,6 +24,18 @@ absl::Status NotOpen(ConnectorState state) {
                    {{"state", std::string(StateName(state))}});
 }
 
+absl::Status DrainsAlready(DrainScope scope, ConnectorState state) {
+  if (scope == DrainScope::kWorker) {
+    return MakeError(Reason::SHUTTING_DOWN,
+                     "extending a connector: this worker is draining");
+  }
+  // Not the worker's: nobody is to look for another one.
+  return MakeError(Reason::ILLEGAL_TRANSITION,
+                   "extending a connector: its controller drains it; it is "
+                   "disconnected once nothing is left",
+                   {{"state", std::string(StateName(state))}});
+}
+
 std::string NewInstance(uint64_t seed) {
   Random generator(seed);
   return RandomId(generator);
@@ -162,7 +174,7 @@ void Driver::ServeImmediate(std::vector<ImmediateCall> calls) {
 
 void Driver::Serve(OpenCall& call) {
   // The drain that takes all there is was faster than its first command.
-  if (state_.draining) {
+  if (state_.draining == DrainScope::kWorker) {
     return state_.Answer(
         std::move(call.reply),
         MakeError(Reason::SHUTTING_DOWN,
@@ -192,12 +204,14 @@ void Driver::Serve(ReleaseCall& call) {
   if (!state_.is_open) {
     return state_.Answer(std::move(call.reply), NotOpen(state_.state));
   }
+  const Step before = state_.ledger.released_steps();
   absl::Status released = state_.ledger.Release(call.released_steps);
   if (released.ok()) {
     if (state_.state != ConnectorState::kClosed) {
       state_.outlet->SetReleased(state_.ledger.released_steps());
     }
-    state_.health.Progress();
+    // Every command comes with a release: most of them release nothing.
+    if (state_.ledger.released_steps() > before) state_.health.Progress();
     state_.changed = true;
   }
   state_.Answer(std::move(call.reply), std::move(released));
@@ -238,6 +252,8 @@ void Driver::Serve(DisconnectCall& call) {
 
 void Driver::Serve(SupersedeCall& call) {
   queue_.Supersede();
+  // Who took over decides anew.
+  if (state_.draining == DrainScope::kConnector) state_.draining.reset();
   // Those behind this Supersede are still in the lane: see Lanes::TakeAll.
   for (OrderedCall& old : std::exchange(ordered_, {})) {
     std::visit(
@@ -250,7 +266,7 @@ void Driver::Serve(SupersedeCall& call) {
 }
 
 void Driver::Serve(DrainCall& call) {
-  state_.draining = true;
+  if (state_.draining != DrainScope::kWorker) state_.draining = call.scope;
   if (state_.state == ConnectorState::kRunning) {
     StopReading();
     state_.MoveTo(ConnectorState::kPaused);
@@ -323,9 +339,8 @@ void Driver::ServeOrdered() {
 
 void Driver::Serve(ExtendCall& call) {
   absl::Status legal = state_.CheckVerb(ReaderVerb::kExtend);
-  if (legal.ok() && state_.draining) {
-    legal = MakeError(Reason::SHUTTING_DOWN,
-                      "extending a connector: this worker is draining");
+  if (legal.ok() && state_.draining.has_value()) {
+    legal = DrainsAlready(*state_.draining, state_.state);
   }
   if (legal.ok()) {
     state_.reader->Request(ExtendCommand{});

@@ -7,6 +7,7 @@
 #include "core/connector/blocked_counts.h"
 #include "core/connector/connector.h"
 #include "core/connector/consumer.h"
+#include "core/connector/drain_scope.h"
 #include "core/connector/health.h"
 #include "core/connector/lanes.h"
 #include "core/connector/outlet.h"
@@ -112,8 +113,8 @@ struct DriverState {
   std::function<void(ConnectorState previous, ConnectorState next)> on_state;
   // Not OK once FAILED, for good.
   absl::Status failure;
-  // Readers stopped for good: Extend is refused.
-  bool draining = false;
+  // Readers stopped for good, or until a takeover: Extend is refused.
+  std::optional<DrainScope> draining;
 
   // Set by Open.
   bool is_open = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/mutex.h"
+#include "core/connector/drain_scope.h"
 #include "core/connector/requests.h"
 #include "core/record/step.h"
 
@@ -60,6 +61,7 @@ struct DisconnectCall {
   ReplyTo<DisconnectReply> reply;
 };
 struct DrainCall {
+  DrainScope scope = DrainScope::kWorker;
   DoneTo reply;
 };
 struct SupersedeCall {

@@ -44,10 +44,12 @@ ConnectorStatus Driver::Status() const {
   // exactly-once steps may be completed before they are released.
   status.checkpointed_steps = state_.checkpointed->value();
   status.completed_steps = state_.completed->value();
-  status.released_steps = state_.ledger.released_steps();
-  status.made_steps = state_.ledger.made_steps();
-  status.retained_steps = state_.ledger.retained_steps();
-  status.retained_bytes = state_.ledger.retained_bytes();
+  // At one instant, and behind the running step: that is made, or is not.
+  StepLedger::Snapshot steps = state_.ledger.snapshot();
+  status.released_steps = steps.released_steps;
+  status.made_steps = steps.made_steps;
+  status.retained_steps = std::move(steps.retained_steps);
+  status.retained_bytes = steps.retained_bytes;
   status.records_out = published.handoff.records_out;
   status.records_skipped = published.handoff.records_skipped;
   status.records_discarded = published.handoff.records_discarded;

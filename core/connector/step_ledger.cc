@@ -164,17 +164,17 @@ StepLedger::ResultPtr StepLedger::Retained(Step step) const {
   return Find(step);
 }
 
-std::vector<Step> StepLedger::retained_steps() const {
+StepLedger::Snapshot StepLedger::snapshot() const {
   MutexLock lock(mu_);
-  std::vector<Step> steps;
-  steps.reserve(retained_.size());
-  for (const ResultPtr& result : retained_) steps.push_back(result->step);
-  return steps;
-}
-
-uint64_t StepLedger::retained_bytes() const {
-  MutexLock lock(mu_);
-  return retained_bytes_;
+  Snapshot snapshot = {.made_steps = made_steps_,
+                       .released_steps = released_steps_,
+                       .retained_steps = {},
+                       .retained_bytes = retained_bytes_};
+  snapshot.retained_steps.reserve(retained_.size());
+  for (const ResultPtr& result : retained_) {
+    snapshot.retained_steps.push_back(result->step);
+  }
+  return snapshot;
 }
 
 StepLedger::ResultPtr StepLedger::Find(Step step) const {

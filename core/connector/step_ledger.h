@@ -30,6 +30,14 @@ namespace penstock::core {
 //            the last `kReplaysKept` replays.
 class StepLedger {
  public:
+  // All at one instant.
+  struct Snapshot {
+    Step made_steps = 0;
+    Step released_steps = 0;
+    // Ascending.
+    std::vector<Step> retained_steps;
+    uint64_t retained_bytes = 0;
+  };
   struct Options {
     Step base_steps = 0;
     uint64_t retained_bytes_max = uint64_t{64} << 20;
@@ -77,9 +85,7 @@ class StepLedger {
   Step released_steps() const ABSL_LOCKS_EXCLUDED(mu_);
   // Null: not retained.
   ResultPtr Retained(Step step) const ABSL_LOCKS_EXCLUDED(mu_);
-  // Ascending.
-  std::vector<Step> retained_steps() const ABSL_LOCKS_EXCLUDED(mu_);
-  uint64_t retained_bytes() const ABSL_LOCKS_EXCLUDED(mu_);
+  Snapshot snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Replayed {

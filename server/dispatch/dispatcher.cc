@@ -23,6 +23,7 @@ using core::Connector;
 using core::Fence;
 using core::MakeError;
 using core::Reason;
+using ConnectorPtr = std::shared_ptr<Connector>;
 template <typename T>
 using Reply = core::Control::Reply<T>;
 
@@ -100,32 +101,32 @@ class DispatcherImpl final : public Dispatcher {
               Reply<core::DisconnectReply> reply) override;
   void Replay(CommandHeader header, core::ReplayRequest request,
               Reply<core::ReplayReply> reply) override {
-    Command<core::ReplayReply>(std::move(header), std::move(reply),
-                               [request = std::move(request)](
-                                   Connector& connector, auto answer) mutable {
-                                 connector.Replay(std::move(request),
-                                                  std::move(answer));
-                               });
+    Command<core::ReplayReply>(
+        std::move(header), std::move(reply),
+        [request = std::move(request)](const ConnectorPtr& connector,
+                                       auto answer) mutable {
+          connector->Replay(std::move(request), std::move(answer));
+        });
   }
   void Extend(CommandHeader header, Done done) override {
     Once(std::move(header), "extend", std::move(done),
-         [](Connector& connector, Done answer) {
-           connector.Extend(std::move(answer));
+         [](const ConnectorPtr& connector, Done answer) {
+           connector->Extend(std::move(answer));
          });
   }
   void Pause(CommandHeader header, Done done) override {
     Once(std::move(header), "pause", std::move(done),
-         [](Connector& connector, Done answer) {
-           connector.Pause(std::move(answer));
+         [](const ConnectorPtr& connector, Done answer) {
+           connector->Pause(std::move(answer));
          });
   }
   void Queue(CommandHeader header, core::QueueRequest request,
              Reply<core::QueueReply> reply) override {
-    Command<core::QueueReply>(
-        std::move(header), std::move(reply),
-        [request = std::move(request)](Connector& connector, auto answer) {
-          connector.Queue(request, std::move(answer));
-        });
+    Command<core::QueueReply>(std::move(header), std::move(reply),
+                              [request = std::move(request)](
+                                  const ConnectorPtr& connector, auto answer) {
+                                connector->Queue(request, std::move(answer));
+                              });
   }
   void Release(CommandHeader header, Done done) override {
     if (!header.released_steps.has_value()) {
@@ -134,7 +135,7 @@ class DispatcherImpl final : public Dispatcher {
       return;
     }
     CommandDone(std::move(header), std::move(done),
-                [](Connector& /*connector*/, Done answer) {
+                [](const ConnectorPtr& /*connector*/, Done answer) {
                   answer(absl::OkStatus());
                 });
   }
@@ -143,24 +144,24 @@ class DispatcherImpl final : public Dispatcher {
                          Reply<core::PrepareCheckpointReply> reply) override {
     Command<core::PrepareCheckpointReply>(
         std::move(header), std::move(reply),
-        [request](Connector& connector, auto answer) {
-          connector.PrepareCheckpoint(request, std::move(answer));
+        [request](const ConnectorPtr& connector, auto answer) {
+          connector->PrepareCheckpoint(request, std::move(answer));
         });
   }
   void CommitCheckpoint(CommandHeader header,
                         core::CommitCheckpointRequest request,
                         Done done) override {
     CommandDone(std::move(header), std::move(done),
-                [request](Connector& connector, Done answer) {
-                  connector.CommitCheckpoint(request, std::move(answer));
+                [request](const ConnectorPtr& connector, Done answer) {
+                  connector->CommitCheckpoint(request, std::move(answer));
                 });
   }
   void Disconnect(CommandHeader header, core::DisconnectRequest request,
                   Reply<core::DisconnectReply> reply) override {
     Command<core::DisconnectReply>(
         std::move(header), std::move(reply),
-        [request](Connector& connector, auto answer) {
-          connector.Disconnect(request, std::move(answer));
+        [request](const ConnectorPtr& connector, auto answer) {
+          connector->Disconnect(request, std::move(answer));
         });
   }
   void Get(std::string name, Reply<core::ConnectorStatus> reply) override {
@@ -191,24 +192,19 @@ class DispatcherImpl final : public Dispatcher {
   }
   void Admit(CommandHeader header, Done done) override {
     CommandDone(std::move(header), std::move(done),
-                [](Connector& /*connector*/, Done answer) {
+                [](const ConnectorPtr& /*connector*/, Done answer) {
                   answer(absl::OkStatus());
                 });
   }
   void DrainConnector(CommandHeader header, absl::Duration deadline,
                       Reply<core::DrainedConnector> reply) override {
-    const std::string name = header.ref.connector;
+    const Fence fence = header.fence;
     Command<core::DrainedConnector>(
         std::move(header), std::move(reply),
-        [table = table_, name, deadline, &executor = runtime_.executor](
-            Connector& /*connector*/, auto answer) mutable {
-          const auto found = table->Find(name);
-          if (found == nullptr) return answer(ConnectorTable::NoSuch(name));
-          DrainAll({found}, executor, deadline,
-                   [answer = std::move(answer)](
-                       std::vector<core::DrainedConnector> drained) mutable {
-                     answer(std::move(drained.front()));
-                   });
+        [fences = fences_, fence, deadline, &executor = runtime_.executor](
+            const ConnectorPtr& connector, auto answer) mutable {
+          DrainOne(connector, {fences, fence}, executor, deadline,
+                   std::move(answer));
         });
   }
   bool draining() const override { return table_->is_draining(); }
@@ -275,7 +271,7 @@ class DispatcherImpl final : public Dispatcher {
                 if (!released.ok()) {
                   return answer(absl::StatusOr<T>(std::move(released)));
                 }
-                run(*still, Reply<T>(std::move(answer)));
+                run(still, Reply<T>(std::move(answer)));
               });
         });
   }
@@ -288,7 +284,7 @@ class DispatcherImpl final : public Dispatcher {
         [done = std::move(done)](absl::StatusOr<Nothing> result) mutable {
           done(result.status());
         },
-        [run = std::move(run)](Connector& connector,
+        [run = std::move(run)](const ConnectorPtr& connector,
                                Reply<Nothing> answer) mutable {
           run(connector,
               [answer = std::move(answer)](absl::Status status) mutable {
@@ -313,7 +309,7 @@ class DispatcherImpl final : public Dispatcher {
     CommandDone(
         std::move(header), std::move(done),
         [table = table_, id, ref, body, run = std::move(run)](
-            Connector& connector, Done answer) mutable {
+            const ConnectorPtr& connector, Done answer) mutable {
           switch (table->BeginOnce(ref.connector, id, body, answer)) {
             case ReplyCache::Outcome::kWaits:
               return;

@@ -103,7 +103,8 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
       absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done) = 0;
   // The same for one connector, by its controller: its reader stops; it is left
   // CLOSED, with its place in the worker, until it is deleted. A repeat gets
-  // what Disconnect says of it. Errors: as any command's.
+  // what Disconnect says of it. Once a higher epoch took over nothing is closed
+  // any more, and the answer is SUPERSEDED. Errors: as any command's.
   virtual void DrainConnector(core::CommandHeader header,
                               absl::Duration deadline,
                               Reply<core::DrainedConnector> reply) = 0;

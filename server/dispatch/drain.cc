@@ -4,6 +4,7 @@
 #include "core/base/strand.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace penstock::server {
@@ -27,17 +28,22 @@ bool IsEmpty(const core::ConnectorStatus& status) {
 // Shared by: its own tasks.
 class Drain : public std::enable_shared_from_this<Drain> {
  public:
+  // Without `by` it is the worker's.
   Drain(std::vector<std::shared_ptr<core::Connector>> connectors,
-        core::Executor& executor, absl::Duration deadline,
+        std::optional<DrainFence> by, core::Executor& executor,
+        absl::Duration deadline,
         absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done)
       : connectors_(std::move(connectors)),
+        by_(std::move(by)),
         deadline_(executor.clock().SteadyNow() + deadline),
         executor_(executor),
         done_(std::move(done)) {}
 
   void Start() {
     for (const auto& connector : connectors_) {
-      connector->Drain([](absl::Status) {});
+      connector->Drain(by_.has_value() ? core::DrainScope::kConnector
+                                       : core::DrainScope::kWorker,
+                       [](absl::Status) {});
     }
     Look();
   }
@@ -47,19 +53,42 @@ class Drain : public std::enable_shared_from_this<Drain> {
     const bool empty = std::all_of(
         connectors_.begin(), connectors_.end(),
         [](const auto& connector) { return IsEmpty(connector->Status()); });
-    if (empty || executor_.clock().SteadyNow() >= deadline_) {
-      return DisconnectAll();
+    const bool over = by_.has_value() && !by_->fences->IsCurrent(by_->fence);
+    if (empty || over || executor_.clock().SteadyNow() >= deadline_) {
+      return End();
     }
     executor_.ScheduleAfter(kLook,
                             [self = shared_from_this()] { self->Look(); });
   }
 
-  void DisconnectAll() {
+  void End() {
     if (connectors_.empty()) return done_({});
     {
       core::MutexLock lock(mu_);
       outstanding_ = connectors_.size();
     }
+    if (!by_.has_value()) return DisconnectAll();
+    // While the pass is held no takeover ends: whoever takes over finds the
+    // connector closed, or it is left alone.
+    by_->fences->Enter(by_->fence,
+                       [self = shared_from_this()](
+                           const absl::StatusOr<PipelineFences::Pass>& pass) {
+                         if (pass.ok()) return self->DisconnectAll();
+                         self->LeaveAll(pass.status());
+                       });
+  }
+
+  void LeaveAll(const absl::Status& why) {
+    for (const auto& connector : connectors_) {
+      const core::ConnectorStatus status = connector->Status();
+      Disconnected({.connector = status.name,
+                    .instance = status.instance,
+                    .reply = why,
+                    .unqueued = status.queued});
+    }
+  }
+
+  void DisconnectAll() {
     for (const auto& connector : connectors_) {
       const core::ConnectorStatus status = connector->Status();
       connector->Disconnect(
@@ -88,6 +117,7 @@ class Drain : public std::enable_shared_from_this<Drain> {
   }
 
   const std::vector<std::shared_ptr<core::Connector>> connectors_;
+  const std::optional<DrainFence> by_;
   const absl::Time deadline_;
   core::Executor& executor_;
   absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done_;
@@ -103,8 +133,20 @@ void DrainAll(
     std::vector<std::shared_ptr<core::Connector>> connectors,
     core::Executor& executor, absl::Duration deadline,
     absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done) {
-  std::make_shared<Drain>(std::move(connectors), executor, deadline,
-                          std::move(done))
+  std::make_shared<Drain>(std::move(connectors), std::nullopt, executor,
+                          deadline, std::move(done))
+      ->Start();
+}
+
+void DrainOne(std::shared_ptr<core::Connector> connector, DrainFence by,
+              core::Executor& executor, absl::Duration deadline,
+              core::Control::Reply<core::DrainedConnector> done) {
+  std::make_shared<Drain>(
+      std::vector{std::move(connector)}, std::move(by), executor, deadline,
+      [done = std::move(done)](
+          std::vector<core::DrainedConnector> drained) mutable {
+        done(std::move(drained.front()));
+      })
       ->Start();
 }
 

@@ -270,6 +270,26 @@ TEST_F(ClosingTest, DrainStopsTheReaderAndLeavesTheRestToQueue) {
   EXPECT_THAT(harness_.Lines(), SizeIs(10));
 }
 
+TEST_F(ClosingTest, ADrainOfOneConnectorEndsWithATakeover) {
+  harness_.source.AppendNumbered("k", 10);
+  EXPECT_OK(harness_.Drain(DrainScope::kConnector).status());
+  EXPECT_EQ(harness_.state(), ConnectorState::kPaused);
+  // As of no worker that goes away: nobody is to look for another one.
+  EXPECT_THAT(harness_.Extend().status(),
+              HasReason(Reason::ILLEGAL_TRANSITION));
+  harness_.connector->Supersede();
+  harness_.MustExtend();
+  EXPECT_EQ(harness_.MustQueue(0)->amount.records, 10u);
+}
+
+TEST_F(ClosingTest, ADrainOfTheWorkerOutlastsTakeovers) {
+  EXPECT_OK(harness_.Drain(DrainScope::kWorker).status());
+  EXPECT_OK(harness_.Drain(DrainScope::kConnector).status());
+  harness_.connector->Supersede();
+  harness_.RunUntilIdle();
+  EXPECT_THAT(harness_.Extend().status(), HasReason(Reason::SHUTTING_DOWN));
+}
+
 // Whoever drains all there is may meet a connector before its first command.
 TEST_F(ClosingTest, DrainBeforeTheOpenRefusesIt) {
   Harness harness;

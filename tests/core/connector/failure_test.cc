@@ -379,6 +379,19 @@ TEST_F(FailureTest, RecordsThatNobodyQueuesStall) {
   EXPECT_EQ(harness_.Status().health.condition, Condition::kStalled);
 }
 
+// Each command passes by a release, which most often releases nothing.
+TEST_F(FailureTest, CommandsThatMoveNothingPutNoStallOff) {
+  Start();
+  MakeStep(0);
+  for (int i = 0; i < 13; ++i) {
+    harness_.Advance(HealthLog::kStallAfter / 12);
+    EXPECT_OK(harness_.Release(0).status());
+  }
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kStalled);
+  EXPECT_OK(harness_.Release(1).status());
+  EXPECT_EQ(harness_.Status().health.condition, Condition::kOk);
+}
+
 TEST_F(FailureTest, IdleConnectorIsOkForEver) {
   Start();
   harness_.Advance(absl::Hours(1));

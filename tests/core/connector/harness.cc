@@ -208,9 +208,9 @@ Answer<DisconnectReply> Harness::Disconnect(absl::Duration deadline) {
   return answer;
 }
 
-Answer<Nothing> Harness::Drain() {
+Answer<Nothing> Harness::Drain(DrainScope scope) {
   Answer<Nothing> answer;
-  connector->Drain(answer.Callback());
+  connector->Drain(scope, answer.Callback());
   RunUntilIdle();
   return answer;
 }

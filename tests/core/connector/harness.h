@@ -163,7 +163,7 @@ class Harness {
   Answer<Nothing> Commit(Step steps);
   Answer<DisconnectReply> Disconnect(
       absl::Duration deadline = absl::Seconds(5));
-  Answer<Nothing> Drain();
+  Answer<Nothing> Drain(DrainScope scope = DrainScope::kWorker);
 
   // A Queue that must make a step; its result.
   std::shared_ptr<const StepResult> MustQueue(Step step);

@@ -28,7 +28,8 @@ TEST(LanesTest, SaysWithoutALockWhetherAnImmediateCommandWaits) {
   EXPECT_FALSE(lanes.HasImmediate());
   lanes.Push(OrderedCall(PauseCall{[](const absl::Status&) {}}));
   EXPECT_FALSE(lanes.HasImmediate());
-  lanes.Push(ImmediateCall(DrainCall{[](const absl::Status&) {}}));
+  lanes.Push(ImmediateCall(
+      DrainCall{DrainScope::kWorker, [](const absl::Status&) {}}));
   EXPECT_TRUE(lanes.HasImmediate());
   EXPECT_EQ(lanes.TakeImmediate().size(), 1u);
   EXPECT_FALSE(lanes.HasImmediate());
@@ -45,7 +46,8 @@ TEST(LanesTest, IsBounded) {
   EXPECT_THAT(answer, HasReason(Reason::BUDGET_EXCEEDED));
   EXPECT_TRUE(GetRetryDelay(answer).has_value());
   // The other lane is not concerned.
-  lanes.Push(ImmediateCall(DrainCall{[](const absl::Status&) {}}));
+  lanes.Push(ImmediateCall(
+      DrainCall{DrainScope::kWorker, [](const absl::Status&) {}}));
   EXPECT_TRUE(lanes.HasImmediate());
 }
 
@@ -66,7 +68,8 @@ TEST(LanesTest, ASupersedeRefusesTheOrderedCallsBeforeIt) {
 TEST(LanesTest, AFullLaneTakesASupersede) {
   Lanes lanes;
   for (size_t i = 0; i < Lanes::kCallsMax; ++i) {
-    lanes.Push(ImmediateCall(DrainCall{[](const absl::Status&) {}}));
+    lanes.Push(ImmediateCall(
+        DrainCall{DrainScope::kWorker, [](const absl::Status&) {}}));
   }
   absl::Status refused = absl::OkStatus();
   lanes.Push(ImmediateCall(

@@ -27,7 +27,7 @@ TEST(StepLedgerTest, StartsAtItsBase) {
   const StepLedger ledger({.base_steps = 5});
   EXPECT_EQ(ledger.made_steps(), 5u);
   EXPECT_EQ(ledger.released_steps(), 5u);
-  EXPECT_THAT(ledger.retained_steps(), IsEmpty());
+  EXPECT_THAT(ledger.snapshot().retained_steps, IsEmpty());
 }
 
 TEST(StepLedgerTest, AdmitsANewStepBehindTheLastOne) {
@@ -85,14 +85,14 @@ TEST(StepLedgerTest, ReleaseFreesWhatIsBelow) {
   ledger.Add(ResultOf(1, 1000));
   ledger.Add(ResultOf(2, 1000));
   ledger.Add(ResultOf(5, 1000));
-  const uint64_t before = ledger.retained_bytes();
+  const uint64_t before = ledger.snapshot().retained_bytes;
   EXPECT_OK(ledger.Release(3));
-  EXPECT_THAT(ledger.retained_steps(), ElementsAre(5));
+  EXPECT_THAT(ledger.snapshot().retained_steps, ElementsAre(5));
   EXPECT_EQ(ledger.Retained(2), nullptr);
   EXPECT_NE(ledger.Retained(5), nullptr);
-  EXPECT_GE(before, ledger.retained_bytes() + 2000);
+  EXPECT_GE(before, ledger.snapshot().retained_bytes + 2000);
   EXPECT_OK(ledger.Release(6));
-  EXPECT_EQ(ledger.retained_bytes(), 0u);
+  EXPECT_EQ(ledger.snapshot().retained_bytes, 0u);
 }
 
 TEST(StepLedgerTest, ReleaseIsMonotone) {
@@ -109,7 +109,7 @@ TEST(StepLedgerTest, ReleaseAheadHasNoEffect) {
   EXPECT_THAT(ledger.Release(3), StatusIs(absl::StatusCode::kFailedPrecondition,
                                           HasReason(Reason::RELEASE_AHEAD)));
   EXPECT_EQ(ledger.released_steps(), 0u);
-  EXPECT_THAT(ledger.retained_steps(), ElementsAre(1));
+  EXPECT_THAT(ledger.snapshot().retained_steps, ElementsAre(1));
 }
 
 TEST(StepLedgerTest, FullOfRetainedResults) {

@@ -246,6 +246,52 @@ TEST_F(DispatcherTest, OneConnectorIsDrainedByItsControllerOnly) {
             core::ConnectorState::kClosed);
 }
 
+// Whoever took over commands the connector, and does not lose it to a drain of
+// the epoch before.
+TEST_F(DispatcherTest, ADrainOfOneConnectorEndsWithItsEpoch) {
+  Open(5);
+  harness_.source.AppendNumbered("k", 3);
+  executor().RunUntilIdle();
+  Answer<core::DrainedConnector> drained;
+  dispatcher_->DrainConnector(Header(5), absl::Minutes(1), drained.Callback());
+  Answer<Nothing> own;
+  dispatcher_->Extend(Header(5), own.Callback());
+  executor().RunUntilIdle();
+  EXPECT_THAT(own.status(), HasReason(Reason::ILLEGAL_TRANSITION));
+  EXPECT_FALSE(drained.came());
+  Answer<Nothing> extended;
+  dispatcher_->Extend(Header(6), extended.Callback());
+  executor().RunUntilIdle();
+  EXPECT_OK(extended.status());
+  executor().Advance(absl::Seconds(1));
+  EXPECT_THAT(drained.status(), HasReason(Reason::SUPERSEDED))
+      << "at once, not at its deadline";
+  executor().Advance(absl::Minutes(2));
+  EXPECT_EQ(dispatcher_->StatusOf("connector")->state,
+            core::ConnectorState::kRunning);
+  const Answer<core::QueueReply> queue = Queue(Header(6), absl::ZeroDuration());
+  executor().RunUntilIdle();
+  ASSERT_OK(queue.status());
+  ASSERT_NE(queue->result, nullptr);
+  EXPECT_EQ(queue->result->amount.records, 3u);
+}
+
+TEST_F(DispatcherTest, ADrainOfTheWorkerOutlastsATakeover) {
+  Open(5);
+  harness_.source.AppendNumbered("k", 3);
+  executor().RunUntilIdle();
+  bool drained = false;
+  dispatcher_->Drain(absl::Seconds(1), [&](const auto&) { drained = true; });
+  Answer<Nothing> extended;
+  dispatcher_->Extend(Header(6), extended.Callback());
+  executor().RunUntilIdle();
+  EXPECT_THAT(extended.status(), HasReason(Reason::SHUTTING_DOWN));
+  executor().Advance(absl::Seconds(4));
+  EXPECT_TRUE(drained);
+  EXPECT_EQ(dispatcher_->StatusOf("connector")->state,
+            core::ConnectorState::kClosed);
+}
+
 // What it has left nobody knows, so nobody may call it complete.
 TEST_F(DispatcherTest, AConnectorThatCannotBeDisconnectedIsNotDrained) {
   Open(5);
