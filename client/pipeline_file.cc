@@ -228,6 +228,31 @@ std::vector<std::string> ReadAddresses(const v1::WorkerSpec& worker,
   return addresses;
 }
 
+// Of several workers: where one of them would be taken for another, each would
+// have the other's connectors deleted.
+void CheckAddressesApart(const std::vector<PipelineWorker>& workers,
+                         wire::Violations& violations) {
+  absl::flat_hash_map<std::string, size_t> first;
+  for (size_t i = 0; i < workers.size(); ++i) {
+    const std::vector<std::string>& addresses = workers[i].addresses;
+    for (size_t k = 0; k < addresses.size(); ++k) {
+      if (addresses[k].empty()) continue;
+      const size_t other = first.emplace(addresses[k], i).first->second;
+      if (other == i) continue;
+      violations.Add(
+          k == 0
+              ? absl::StrCat("workers[", i, "].address")
+              : absl::StrCat("workers[", i, "].other_addresses[", k - 1, "]"),
+          absl::StrCat("'", addresses[k], "' is an address of worker '",
+                       workers[other].name, "' (workers[", other,
+                       "]), too; two workers are never found at one address, "
+                       "so give worker '",
+                       workers[i].name, "' another"),
+          wire::kContradiction);
+    }
+  }
+}
+
 void ReadWorkers(const v1::PipelineSpec& spec, PipelineFile& to,
                  wire::Violations& violations) {
   std::vector<std::optional<size_t>> placed(to.connectors.size());
@@ -248,6 +273,7 @@ void ReadWorkers(const v1::PipelineSpec& spec, PipelineFile& to,
     }
     PlaceNamed(worker, index, to, placed, violations);
   }
+  CheckAddressesApart(to.workers, violations);
   std::vector<std::string> names;
   for (const PipelineWorker& worker : to.workers) names.push_back(worker.name);
   for (size_t i = 0; i < placed.size(); ++i) {

@@ -125,6 +125,12 @@ void ConnectorSession::OnTakenLookedAt(
 }
 
 void ConnectorSession::FetchNext() {
+  // A status is no promise: the step that runs may be named among those that
+  // are retained, too.
+  while (!now_.steps_to_fetch.empty() &&
+         now_.steps_to_fetch.front() < now_.made_steps) {
+    now_.steps_to_fetch.pop_front();
+  }
   if (now_.steps_to_fetch.empty()) {
     LOG(INFO).With("connector", name()).With("instance", now_.instance)
         << "adopted: it goes on behind step " << now_.made_steps;

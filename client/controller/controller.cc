@@ -279,8 +279,6 @@ void ControllerCore::OnReconciled(StoredPipeline pipeline) {
 }
 
 void ControllerCore::SweepWorkers() {
-  // With one worker there is nowhere that a connector could have moved to.
-  if (workers_.size() < 2) return;
   std::vector<std::set<std::string>> keeps(workers_.size());
   for (const PipelineConnector& connector : context_.options.connectors) {
     keeps[connector.worker].insert(connector.name);

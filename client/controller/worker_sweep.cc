@@ -8,6 +8,15 @@
 
 namespace penstock::client {
 
+namespace {
+
+bool MayPass(const absl::Status& status) {
+  const Verdict verdict = Judge(status);
+  return verdict == Verdict::kAskAgain || verdict == Verdict::kAskLater;
+}
+
+}  // namespace
+
 void WorkerSweep::Look() {
   worker_.List(context_.tasks.Wrap(
       [this](absl::StatusOr<std::vector<core::ConnectorStatus>> statuses) {
@@ -17,7 +26,11 @@ void WorkerSweep::Look() {
 
 void WorkerSweep::OnListed(
     absl::StatusOr<std::vector<core::ConnectorStatus>> statuses) {
-  if (!statuses.ok()) return Again(statuses.status());
+  if (!statuses.ok()) {
+    // Whatever else is wrong there, the sessions find out.
+    if (MayPass(statuses.status())) LookLater();
+    return;
+  }
   strangers_.clear();
   for (const core::ConnectorStatus& status : *statuses) {
     if (status.pipeline == context_.fence.pipeline &&
@@ -39,16 +52,24 @@ void WorkerSweep::DeleteNext() {
   worker_.Delete(
       std::move(header), {.deadline = context_.options.disconnect_deadline},
       context_.tasks.Wrap([this](absl::StatusOr<core::DisconnectReply> reply) {
-        if (!reply.ok()) return Again(reply.status());
-        strangers_.pop_back();
-        DeleteNext();
+        OnDeleted(reply.status());
       }));
 }
 
-// Whoever leads now, or whatever is wrong there, the sessions find out.
-void WorkerSweep::Again(const absl::Status& status) {
-  const Verdict verdict = Judge(status);
-  if (verdict != Verdict::kAskAgain && verdict != Verdict::kAskLater) return;
+void WorkerSweep::OnDeleted(const absl::Status& status) {
+  if (!status.ok()) {
+    if (MayPass(status)) return LookLater();
+    // Who leads now sweeps.
+    if (Judge(status) == Verdict::kAskStore) return;
+    LOG(WARNING).With("connector", strangers_.back())
+        << "it stays open at a worker that it does not belong to: "
+        << core::ErrorText(status);
+  }
+  strangers_.pop_back();
+  DeleteNext();
+}
+
+void WorkerSweep::LookLater() {
   timer_.Set(backoff_.Next(), [this] { Look(); });
 }
 

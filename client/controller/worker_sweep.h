@@ -8,6 +8,7 @@
 #include "core/connector/control.h"
 #include "core/connector/requests.h"
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include <set>
@@ -20,10 +21,13 @@ namespace penstock::client {
 // stays open where it was: fenced, so that it can do no harm, but holding its
 // memory, its sessions and its name. This looks once at each start what there
 // is, and deletes it; a worker that is away is asked until it answers, and
-// holds nobody up meanwhile (INV-13).
+// holds nobody up meanwhile (INV-13). Of a worker with several addresses it
+// asks the one in use: what stands at another one, as of a process that was cut
+// off, or at a worker that the file does not have any more, is left alone.
 //
-// Owner:   the controller, one for each worker. Threads: confined to its
-// strand. Bound:   one call outstanding.
+// Owner:   the controller, one for each worker.
+// Threads: confined to its strand.
+// Bound:   one call outstanding.
 class WorkerSweep {
  public:
   // All outlive it. `keeps`: the connectors that belong there.
@@ -40,7 +44,8 @@ class WorkerSweep {
  private:
   void OnListed(absl::StatusOr<std::vector<core::ConnectorStatus>> statuses);
   void DeleteNext();
-  void Again(const absl::Status& status);
+  void OnDeleted(const absl::Status& status);
+  void LookLater();
 
   core::Control& worker_;
   const std::set<std::string> keeps_;

@@ -276,18 +276,17 @@ TEST(PipelineFileTest, WrongOtherAddressesAreNamed) {
               ElementsAre("workers[0].other_addresses"));
 }
 
-TEST(PlacementTest, AWorkerLessMovesOnlyWhatItHad) {
-  const std::vector<std::string> three = {"a", "b", "c"};
-  const std::vector<std::string> two = {"c", "a"};
-  std::vector<int> counts(3);
-  for (int i = 0; i < 3000; ++i) {
-    const std::string name = absl::StrCat("connector-", i);
-    const std::string before = three[PlaceOf(name, three)];
-    ++counts[PlaceOf(name, three)];
-    if (before == "b") continue;
-    EXPECT_EQ(two[PlaceOf(name, two)], before);
-  }
-  for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
+TEST(PipelineFileTest, TwoWorkersShareNoAddress) {
+  const std::string text =
+      absl::StrCat(kThree,
+                   "workers:\n"
+                   "- {name: v, address: h:1, other_addresses: [h:2, h:1]}\n"
+                   "- {name: w, address: h:3, other_addresses: [h:4, h:2]}\n"
+                   "- {name: x, address: h:1}\n");
+  EXPECT_THAT(FieldsOf(text), ElementsAre("workers[1].other_addresses[1]",
+                                          "workers[2].address"));
+  EXPECT_THAT(MessageOf(text),
+              HasSubstr("'h:2' is an address of worker 'v' (workers[0]), too"));
 }
 
 TEST(PipelineFileTest, WrongWorkersAreNamed) {

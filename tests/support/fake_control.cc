@@ -376,6 +376,7 @@ ConnectorStatus FakeControl::StatusOf(const Life& life) const {
   status.completed_steps = life.completed_steps;
   status.checkpointed_steps = life.checkpointed_steps;
   status.parse_errors = outside_.connectors.at(life.name).bad_records;
+  if (edit_status_) edit_status_(status);
   return status;
 }
 

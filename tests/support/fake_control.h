@@ -11,10 +11,12 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock::core {
@@ -135,6 +137,10 @@ class FakeControl final : public Control {
   void Restart();
   // The connector becomes FAILED.
   void Fail(const std::string& connector);
+  // Every status is shown as `edit` leaves it.
+  void EditStatuses(std::function<void(ConnectorStatus&)> edit) {
+    edit_status_ = std::move(edit);
+  }
   // After a change outside: records were added, `held` was taken back.
   void LookAgain();
 
@@ -181,6 +187,8 @@ class FakeControl final : public Control {
   NoStepReason no_step_ = NoStepReason::kWaitOver;
   int no_steps_ = 0;
   bool away_ = false;
+  // May be null.
+  std::function<void(ConnectorStatus&)> edit_status_;
   // Counts restarts; calls under way know theirs.
   uint64_t generation_ = 0;
   uint64_t instances_ = 0;

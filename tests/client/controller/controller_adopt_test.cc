@@ -30,6 +30,20 @@ class ControllerAdoptTest : public ControllerTest {
     RunFor(absl::Seconds(30));
     Crash();
   }
+  void RunTwoStepsAndCrashBeforeTheSecondIsJournaled() {
+    AddConnector(30).ends = false;
+    hook_ = [this](FaultPoint point, const std::string&) {
+      if (point == FaultPoint::kResultReceived && ends_ == 0 &&
+          ++received_ == 2) {
+        Crash();
+      }
+    };
+    Start();
+    ASSERT_TRUE(RunUntil([&] { return controller_ == nullptr; }));
+    hook_ = nullptr;
+    RunFor(absl::Seconds(30));
+    ASSERT_THAT(Stored().journal, SizeIs(1));
+  }
   void FinishAndExpectExactlyOnce() {
     AddRecords(30);
     Outside().ends = true;
@@ -40,6 +54,12 @@ class ControllerAdoptTest : public ControllerTest {
   }
   // Results that came while the first controller lived.
   int received_ = 0;
+  // What was made is replayed, in a life of its own.
+  void ExpectReopened() {
+    EXPECT_FALSE(Progress().adopted);
+    EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+    EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 3u);
+  }
   void StartAndRun() {
     Start();
     ASSERT_TRUE(RunUntil([&] { return Progress().state == "running"; }));
@@ -58,22 +78,66 @@ TEST_F(ControllerAdoptTest, ALivingConnectorIsNeitherReopenedNorReplayed) {
 }
 
 TEST_F(ControllerAdoptTest, WhatWasMadeAndNotJournaledIsFetched) {
-  AddConnector(30).ends = false;
-  hook_ = [this](FaultPoint point, const std::string&) {
-    if (point == FaultPoint::kResultReceived && ends_ == 0 &&
-        ++received_ == 2) {
-      Crash();
-    }
-  };
-  Start();
-  ASSERT_TRUE(RunUntil([&] { return controller_ == nullptr; }));
-  hook_ = nullptr;
-  RunFor(absl::Seconds(30));
-  ASSERT_THAT(Stored().journal, SizeIs(1));
+  RunTwoStepsAndCrashBeforeTheSecondIsJournaled();
   StartAndRun();
   EXPECT_TRUE(Progress().adopted);
   EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
   ASSERT_TRUE(RunUntil([&] { return Progress().released_steps >= 2; }));
+  FinishAndExpectExactlyOnce();
+}
+
+// The worker was looked at while the step came to its end.
+TEST_F(ControllerAdoptTest, AStepThatIsBothRunningAndRetainedIsFetchedOnce) {
+  RunTwoStepsAndCrashBeforeTheSecondIsJournaled();
+  worker_.EditStatuses([](core::ConnectorStatus& status) {
+    if (status.made_steps != 2) return;
+    status.made_steps = 1;
+    status.running_step = 1;
+  });
+  StartAndRun();
+  EXPECT_TRUE(Progress().adopted);
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps >= 2; }));
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, AStepThatRunsIsAwaitedAndJournaled) {
+  AddConnector(10).ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 1; }));
+  RunFor(absl::Seconds(1));
+  Crash();
+  const size_t asked = worker_.CountOf(ControlVerb::kQueue);
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kQueue) > asked; }));
+  EXPECT_EQ(Progress().state, "adopting");
+  EXPECT_FALSE(Progress().adopted) << "a step runs";
+  AddRecords(10);
+  worker_.LookAgain();
+  ASSERT_TRUE(RunUntil([&] { return Progress().state == "running"; }));
+  EXPECT_TRUE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+  ASSERT_TRUE(RunUntil([&] { return Progress().released_steps == 2; }));
+  EXPECT_THAT(Stored().journal, SizeIs(2));
+  FinishAndExpectExactlyOnce();
+}
+
+// It is asked again, not reopened: that worker would refuse the open, too.
+TEST_F(ControllerAdoptTest, OneThatDrainsWithItsWorkerIsAdoptedAndAskedAgain) {
+  RunThreeStepsAndCrash();
+  disk_.state.connectors.at("c").user_paused = true;
+  Start();
+  ASSERT_TRUE(
+      RunUntil([&] { return worker_.CountOf(ControlVerb::kPause) == 1; }));
+  Crash();
+  disk_.state.connectors.at("c").user_paused = false;
+  const size_t extended = worker_.CountOf(ControlVerb::kExtend);
+  worker_.FailNext(ControlVerb::kExtend, 2,
+                   MakeError(Reason::SHUTTING_DOWN, "this worker drains"));
+  StartAndRun();
+  EXPECT_TRUE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kExtend), extended + 3);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
   FinishAndExpectExactlyOnce();
 }
 
@@ -99,11 +163,12 @@ TEST_F(ControllerAdoptTest, OneOfAnotherOpenIsReopened) {
 
 TEST_F(ControllerAdoptTest, OneOfAnotherIncarnationIsReopened) {
   RunThreeStepsAndCrash();
-  disk_.state.incarnation = "another";
-  Outside().incarnation = "another-still";
-  Start();
-  RunFor(absl::Seconds(5));
-  EXPECT_FALSE(Progress().adopted);
+  worker_.EditStatuses([](core::ConnectorStatus& status) {
+    status.incarnation = "of another store";
+  });
+  StartAndRun();
+  ExpectReopened();
+  FinishAndExpectExactlyOnce();
 }
 
 TEST_F(ControllerAdoptTest, OneWithAnotherSpecIsReopened) {
@@ -145,6 +210,7 @@ TEST_F(ControllerAdoptTest, AWorkerThatIsAwayIsWaitedForAndReopened) {
   RunFor(absl::Minutes(1));
   worker_.SetAway(false);
   ASSERT_TRUE(RunUntil([&] { return Progress().state == "running"; }));
+  ExpectReopened();
   FinishAndExpectExactlyOnce();
 }
 

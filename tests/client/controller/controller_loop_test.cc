@@ -385,6 +385,43 @@ TEST_F(ControllerLoopTest, AWorkerThatIsAwayIsSweptWhenItIsBack) {
   EXPECT_TRUE(RunUntil([&] { return worker_.InstanceOf("a") == nullptr; }));
 }
 
+TEST_F(ControllerLoopTest, AConnectorThatCannotBeDeletedHoldsUpNoOther) {
+  for (const char* const name : {"a", "b", "c"}) {
+    AddConnector(10, name, 0).ends = false;
+  }
+  Start();
+  ASSERT_TRUE(RunUntil([&] {
+    return Outside("a").rows.size() == 10 && Outside("b").rows.size() == 10 &&
+           Outside("c").rows.size() == 10;
+  }));
+  for (PipelineConnector& connector : options_.connectors) connector.worker = 1;
+  worker_.AimAt("b");
+  worker_.FailNext(ControlVerb::kDelete, 1,
+                   MakeError(Reason::INTERNAL, "it hangs"));
+  Start();
+  EXPECT_TRUE(RunUntil([&] {
+    return worker_.InstanceOf("a") == nullptr &&
+           worker_.InstanceOf("c") == nullptr;
+  }));
+  EXPECT_NE(worker_.InstanceOf("b"), nullptr);
+}
+
+TEST_F(ControllerLoopTest, WhatAnOnlyWorkerHasNoLongerIsDeleted) {
+  AddConnector(10, "a").ends = false;
+  AddConnector(10, "b").ends = false;
+  Start();
+  ASSERT_TRUE(RunUntil([&] { return Outside("b").rows.size() == 10; }));
+  Crash();
+  options_.connectors.pop_back();
+  options_.nonce = "another";
+  FakeStateStore store(executor_, disk_);
+  const auto alone = Controller::Create(options_, executor_, store, {&worker_},
+                                        [](const absl::Status&) {});
+  alone->Start();
+  EXPECT_TRUE(RunUntil([&] { return worker_.InstanceOf("b") == nullptr; }));
+  EXPECT_NE(worker_.InstanceOf("a"), nullptr);
+}
+
 TEST_F(ControllerLoopTest, AUsersPauseIsDurableAndHoldsAfterARestart) {
   AddConnector(30).ends = false;
   Start();
