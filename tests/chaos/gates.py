@@ -186,7 +186,7 @@ def drained(programs, directory, source):
 
 def completed(programs, *_):
     """The script completes subcommands, options and choices, in bash."""
-    for words, wanted in ((["che"], "checkpoint"), (["queue", "--wa"], "--wait"),
+    for words, wanted in ((["pau"], "pause"), (["queue", "--wa"], "--wait"),
                           (["run", "--output", "j"], "json"),
                           (["run", "pipe"], "")):
         line = " ".join(["penstock", *words])

@@ -15,7 +15,7 @@ from secrets import token_hex
 import grpc
 import xxhash
 from google.protobuf import json_format
-from proto.penstock.v1 import connector_pb2 as life, control_pb2 as gate
+from proto.penstock.v1 import command_pb2 as gate, connector_pb2 as life
 from proto.penstock.v1 import connector_pb2_grpc, control_pb2_grpc
 from proto.penstock.v1 import pipeline_pb2, spec_pb2, status_pb2, step_pb2
 
