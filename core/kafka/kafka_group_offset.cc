@@ -32,11 +32,14 @@ std::optional<KafkaGroupOffset> Found(
 
 absl::StatusOr<std::optional<KafkaGroupOffset>> ReadKafkaGroupOffset(
     KafkaConf conf, const std::string& group, const std::string& topic,
-    const Clock& clock, absl::Time deadline) {
+    KafkaOffsetRead read, const Clock& clock, absl::Time deadline) {
   const std::string doing = absl::StrCat("reading the offset of group ", group);
   RETURN_IF_ERROR(conf.Set("group.id", group));
   RETURN_IF_ERROR(conf.Set("enable.auto.commit", "false"));
-  RETURN_IF_ERROR(conf.Set("isolation.level", "read_committed"));
+  // It is what librdkafka asks for stable offsets by.
+  RETURN_IF_ERROR(conf.Set("isolation.level", read == KafkaOffsetRead::kStable
+                                                  ? "read_committed"
+                                                  : "read_uncommitted"));
   // It would tell at length which options are not a consumer's.
   RETURN_IF_ERROR(conf.Set("log_level", "3"));
   KafkaObserver nobody;

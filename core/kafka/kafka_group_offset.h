@@ -20,8 +20,16 @@ struct KafkaGroupOffset {
                          const KafkaGroupOffset&) = default;
 };
 
-// Of partition 0 of `topic`; nullopt: there is none. Waits for transactions
-// that are being ended, so that what it returns stands. By a consumer of that
+enum class KafkaOffsetRead {
+  // Waits for transactions that are open or being ended, so that what it
+  // returns stands. Where only the asker can end such a transaction, it waits
+  // until the cluster ends it.
+  kStable,
+  // What was committed at some time: never waits, and may be out of date.
+  kAny,
+};
+
+// Of partition 0 of `topic`; nullopt: there is none. By a consumer of that
 // group, which `conf` is for, and which joins nothing. (The request of the same
 // purpose for other groups, ListConsumerGroupOffsets, crashes librdkafka 2.0.2
 // in a producer, when it meets a coordinator that is not ready.)
@@ -29,6 +37,6 @@ struct KafkaGroupOffset {
 // when the deadline has passed; INVALID_CONFIG.
 absl::StatusOr<std::optional<KafkaGroupOffset>> ReadKafkaGroupOffset(
     KafkaConf conf, const std::string& group, const std::string& topic,
-    const Clock& clock, absl::Time deadline);
+    KafkaOffsetRead read, const Clock& clock, absl::Time deadline);
 
 }  // namespace penstock::core

@@ -23,8 +23,6 @@ using KafkaConfHandle = KafkaOwner<rd_kafka_conf_t, rd_kafka_conf_destroy>;
 using KafkaErrorHandle = KafkaOwner<rd_kafka_error_t, rd_kafka_error_destroy>;
 using KafkaHeadersHandle =
     KafkaOwner<rd_kafka_headers_t, rd_kafka_headers_destroy>;
-using KafkaMessageHandle =
-    KafkaOwner<rd_kafka_message_t, rd_kafka_message_destroy>;
 using KafkaQueueHandle = KafkaOwner<rd_kafka_queue_t, rd_kafka_queue_destroy>;
 using KafkaTopicHandle = KafkaOwner<rd_kafka_topic_t, rd_kafka_topic_destroy>;
 using KafkaPartitionsHandle = KafkaOwner<rd_kafka_topic_partition_list_t,

@@ -4,6 +4,7 @@
 #include "core/base/secret_text.h"
 #include "core/base/status_macros.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
@@ -13,12 +14,24 @@
 namespace penstock::core {
 namespace {
 
-// They load code, run a program, or are pointers that only code can set.
-constexpr std::array<absl::string_view, 6> kForbidden = {
-    "plugin.library.paths", "sasl.kerberos.kinit.cmd",
-    "ssl.engine.location",  "opaque",
-    "default_topic_conf",   "interceptors",
+// They load code, run a program, are pointers that only code can set, or turn
+// our callbacks off.
+constexpr std::array<absl::string_view, 8> kForbidden = {
+    "plugin.library.paths",
+    "sasl.kerberos.kinit.cmd",
+    "ssl.engine.location",
+    "opaque",
+    "default_topic_conf",
+    "interceptors",
+    "log.queue",
+    "enabled_events",
 };
+
+// librdkafka puts them into the command of a shell, as they are, by the default
+// of sasl.kerberos.kinit.cmd.
+constexpr absl::string_view kShellPrefix = "sasl.kerberos.";
+
+constexpr size_t kTopicBytesMax = 249;
 
 // They name files on the worker.
 constexpr std::array<absl::string_view, 7> kPaths = {
@@ -35,6 +48,20 @@ absl::Status BadOption(absl::string_view name, absl::string_view problem) {
   return MakeError(Reason::INVALID_CONFIG,
                    absl::StrCat("kafka: option ", name, ": ", problem),
                    {{"field", absl::StrCat("options.", name)}});
+}
+
+// Of an option that a shell sees: nothing that it would take for more than a
+// word, and no option of the program.
+absl::Status CheckShellWord(absl::string_view name, absl::string_view value) {
+  if (!absl::StartsWith(name, kShellPrefix)) return absl::OkStatus();
+  const bool is_plain = std::all_of(value.begin(), value.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+           absl::string_view("._/@:-").find(c) != absl::string_view::npos;
+  });
+  if (is_plain && !absl::StartsWith(value, "-")) return absl::OkStatus();
+  return BadOption(name,
+                   "becomes part of a command, so that it may only have "
+                   "characters of [A-Za-z0-9._/@:-], and no '-' at its begin");
 }
 
 // What is wrong with `value`, or OK..
@@ -101,6 +128,17 @@ bool IsKafkaSecret(absl::string_view name) {
          name == "sasl.oauthbearer.config";
 }
 
+bool IsKafkaTopicName(absl::string_view name) {
+  if (name.empty() || name.size() > kTopicBytesMax || name == "." ||
+      name == "..") {
+    return false;
+  }
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ||
+           c == '_' || c == '-';
+  });
+}
+
 absl::Status CheckKafkaOptions(const KafkaOptions& options,
                                std::span<const absl::string_view> reserved) {
   const KafkaConfHandle scratch(rd_kafka_conf_new());
@@ -112,6 +150,9 @@ absl::Status CheckKafkaOptions(const KafkaOptions& options,
                        "has its secret in plain text, which would be stored "
                        "and shown; write a reference in its place: "
                        "${env:NAME} or ${file:/path}");
+    }
+    if (!HasReference(parts)) {
+      RETURN_IF_ERROR(CheckShellWord(name, value));
     }
     RETURN_IF_ERROR(
         SetOption(scratch.get(), name, value,
@@ -144,6 +185,7 @@ absl::StatusOr<KafkaConf> ResolveKafkaOptions(const KafkaOptions& options,
       if (is_secret && !resolved.empty()) conf.secrets.push_back(resolved);
       value += resolved;
     }
+    RETURN_IF_ERROR(CheckShellWord(name, value));
     if (IsOneOf(name, kPaths)) {
       RETURN_IF_ERROR(paths.Check(files, value))
       << "kafka: option " << name;

@@ -25,12 +25,17 @@ using KafkaOptions = std::map<std::string, std::string>;
 // Whether the option's value is one: a password, a key, a token.
 bool IsKafkaSecret(absl::string_view name);
 
+// Whether a topic can have that name.
+// Source: Apache Kafka, org.apache.kafka.common.internals.Topic.
+bool IsKafkaTopicName(absl::string_view name);
+
 // Looks at names and values without a connection.
 // `reserved`: options that the connector sets itself.
 // Errors: INVALID_CONFIG, metadata "field" is "options.NAME": an option that
 // librdkafka does not know, a value that it refuses, a reserved one, one that
-// would run code or programs on the worker, or a secret in plain text, where it
-// would be stored and shown. A secret's value is never quoted (INV-10).
+// would run code or programs on the worker or take away what a client tells us,
+// or a secret in plain text, where it would be stored and shown. A secret's
+// value is never quoted (INV-10).
 absl::Status CheckKafkaOptions(const KafkaOptions& options,
                                std::span<const absl::string_view> reserved);
 

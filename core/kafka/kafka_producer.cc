@@ -167,7 +167,9 @@ absl::StatusOr<int32_t> KafkaProducer::PartitionCount(absl::Time deadline) {
     const KafkaMetadataHandle metadata(raw);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR && metadata->topic_cnt == 1) {
       code = metadata->topics[0].err;
-      if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      // A topic without a partition is one in the making.
+      if (code == RD_KAFKA_RESP_ERR_NO_ERROR &&
+          metadata->topics[0].partition_cnt > 0) {
         return metadata->topics[0].partition_cnt;
       }
     }
@@ -312,6 +314,14 @@ absl::Status KafkaProducer::Flush(absl::Time deadline) {
   return failure_;
 }
 
+void KafkaProducer::Settle(absl::Time deadline) {
+  rd_kafka_purge(handle(), RD_KAFKA_PURGE_F_QUEUE);
+  while (rd_kafka_flush(handle(), TimeoutMs(deadline)) !=
+             RD_KAFKA_RESP_ERR_NO_ERROR &&
+         clock_.SteadyNow() < deadline) {
+  }
+}
+
 void KafkaProducer::ForgetFailures() {
   produced_ = failures_ = failed_message_ = 0;
   failed_at_once_ = false;
@@ -338,8 +348,9 @@ void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
   ++failures_;
   if (!failure_.ok()) return;
   failed_message_ = reinterpret_cast<uint64_t>(message._private);
-  failure_ = MakeProducerError(message.err, "writing a message",
-                               rd_kafka_message_errstr(&message));
+  // Not librdkafka's text of a message's error: of one that was produced that
+  // is the message's value.
+  failure_ = MakeProducerError(message.err, "writing a message", {});
 }
 
 }  // namespace penstock::core

@@ -53,8 +53,8 @@ class KafkaProducer final : private KafkaObserver {
   static absl::StatusOr<std::unique_ptr<KafkaProducer>> Create(
       KafkaConf conf, const std::string& topic, const Clock& clock);
 
-  // How many partitions the topic has. Errors: NOT_FOUND, once the cluster has
-  // said so for five seconds: a topic may be in the making.
+  // How many partitions the topic has, at least 1. Errors: NOT_FOUND, once the
+  // cluster has said so for five seconds: a topic may be in the making.
   absl::StatusOr<int32_t> PartitionCount(absl::Time deadline);
 
   // Fences every older producer of the transactional id and ends what it left
@@ -66,7 +66,7 @@ class KafkaProducer final : private KafkaObserver {
   absl::Status SendOffset(const std::string& group, int64_t offset,
                           const std::string& metadata, absl::Time deadline);
   // An error does not say that it has not been committed, unless it is
-  // abortable (IsKafkaAbortable).
+  // abortable (IsKafkaAbortable): then nothing of it ever will be.
   absl::Status Commit(absl::Time deadline);
   // Also drops what is not sent.
   absl::Status Abort(absl::Time deadline);
@@ -77,6 +77,9 @@ class KafkaProducer final : private KafkaObserver {
   // Waits until the fate of every message is known: the first error since
   // ForgetFailures, if there was one.
   absl::Status Flush(absl::Time deadline);
+  // Drops what is not sent, and waits for the fate of what is: behind an error,
+  // so that failed_message() knows.
+  void Settle(absl::Time deadline);
   // Messages are counted from 0 again.
   void ForgetFailures();
   // The message that the last error is about, by its number since
@@ -120,7 +123,8 @@ class KafkaProducer final : private KafkaObserver {
   absl::Status failure_;
 };
 
-// Of an error: the transaction must be aborted, and nothing of it is written.
+// Of an error: the transaction must be aborted. Its messages may be in the log
+// by then, where readers of committed records pass them over.
 bool IsKafkaAbortable(const absl::Status& error);
 
 }  // namespace penstock::core

@@ -51,7 +51,6 @@ KafkaStatistics::Partition PartitionOf(const std::string& topic,
       .topic = topic,
       .partition = static_cast<int32_t>(IntOf(partition, "partition", -1)),
       .end_offset = stable >= 0 ? stable : IntOf(partition, "hi_offset", -1),
-      .low_offset = IntOf(partition, "lo_offset", -1),
       .lag = IntOf(partition, "consumer_lag", -1)};
 }
 

@@ -27,7 +27,6 @@ struct KafkaStatistics {
     int32_t partition = 0;
     // Behind the last message that can be read; below 0: not known.
     int64_t end_offset = -1;
-    int64_t low_offset = -1;
     // Messages not consumed yet; below 0: not known.
     int64_t lag = -1;
   };

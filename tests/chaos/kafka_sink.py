@@ -58,7 +58,7 @@ class Site:
         self.socket = None if local else os.path.join(directory, "w.sock")
         self.pipeline = harness.write_pipeline(
             directory, path, socket=self.socket, limits=LIMITS, shards=SHARDS,
-            sink=f"kafka: {{topic: {topic}, transaction_timeout: 20s, options: "
+            sink=f"kafka: {{topic: {topic}, options: "
             f"{{bootstrap.servers: '{broker.bootstrap}', "
             "compression.codec: zstd}}")
         self.worker = self.run = None

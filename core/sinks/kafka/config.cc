@@ -4,18 +4,14 @@
 #include "core/base/status_macros.h"
 #include "core/kafka/kafka_options.h"
 
-#include <absl/strings/ascii.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
 namespace penstock::core {
 namespace {
-
-constexpr size_t kTopicBytesMax = 249;
 
 // What exactly-once and the order of a shard rest on, or what has a field of
 // its own.
@@ -43,15 +39,9 @@ absl::Status Bad(absl::string_view field, absl::string_view what) {
                    {{"field", absl::StrCat("sink.kafka.", field)}});
 }
 
-// Source: Apache Kafka, org.apache.kafka.common.internals.Topic.
 absl::Status CheckTopic(absl::string_view topic) {
   if (topic.empty()) return Bad("topic", "is missing");
-  const bool plain = std::all_of(topic.begin(), topic.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ||
-           c == '_' || c == '-';
-  });
-  if (!plain || topic.size() > kTopicBytesMax || topic == "." ||
-      topic == "..") {
+  if (!IsKafkaTopicName(topic)) {
     return Bad("topic",
                "must be 1 to 249 characters of [A-Za-z0-9._-], and not \".\" "
                "or \"..\"");

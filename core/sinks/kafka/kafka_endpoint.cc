@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
-#include "core/contract/sink_error.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -129,6 +128,7 @@ absl::Status KafkaEndpoint::BatchEnd() {
     }
     if (!written.ok()) return Fail(std::move(written));
     begun_ = false;
+    lane_->NoteTaken();
   }
   Leave();
   return absl::OkStatus();
@@ -165,14 +165,16 @@ void KafkaEndpoint::Leave() {
 }
 
 absl::Status KafkaEndpoint::Fail(absl::Status error) {
-  if (HasReason(error, Reason::ROW_REFUSED) && lane_->has_producer()) {
-    error = MakeRowRefused(error.message(), lane_->producer().failed_message());
-  }
+  const bool refused = HasReason(error, Reason::ROW_REFUSED);
   const absl::Time deadline = Deadline();
+  if (refused) error = lane_->Refused(error, deadline);
+  // The next producer sends in another way.
+  const bool drops = refused && !HasReason(error, Reason::ROW_REFUSED);
   if (writing_->exactly_once()) {
     if (std::exchange(begun_, false)) lane_->Rollback(deadline);
     error = lane_->Explain(std::move(error), deadline);
   }
+  if (drops) lane_->Drop();
   Leave();
   return error;
 }

@@ -33,16 +33,19 @@ struct KafkaWriting {
   KafkaConf conf;
   // Of the topic, as they were at the open.
   int32_t partitions = 1;
+  // What is sent together at most; nullopt: the topic's limit is not known.
+  std::optional<uint64_t> batch_bytes = std::nullopt;
   // Outlives it.
   const Clock& clock;
 
   bool exactly_once() const { return open.level == FtModel::kExactlyOnce; }
-  // `transactional_id`: empty: none.
+  // `transactional_id`: empty: none. `alone`: each message is sent by itself.
   absl::StatusOr<std::unique_ptr<KafkaProducer>> MakeProducer(
-      const std::string& transactional_id) const;
+      const std::string& transactional_id, bool alone = false) const;
   // What `group` has committed; nullopt: nothing.
   absl::StatusOr<std::optional<KafkaGroupOffset>> ReadOffset(
-      const std::string& group, absl::Time deadline) const;
+      const std::string& group, KafkaOffsetRead read,
+      absl::Time deadline) const;
   // The end of a call that begins now.
   absl::Time Deadline(absl::Time batch) const;
 };
@@ -69,13 +72,15 @@ class KafkaLane {
   void Leave() ABSL_LOCKS_EXCLUDED(mu_);
 
   // What stands in the cluster; nullopt: nothing.
-  absl::StatusOr<std::optional<KafkaProgress>> Read(absl::Time deadline);
+  absl::StatusOr<std::optional<KafkaProgress>> Read(KafkaOffsetRead read,
+                                                    absl::Time deadline);
   // Exactly-once: fences all others, and makes the open's writer the shard's;
   // `steps` is called with what stands there and says what the count shall be.
+  // `renews_owner`: the connector's owner is committed again with it.
   absl::Status Take(absl::AnyInvocable<absl::StatusOr<Step>(
                         const std::optional<KafkaProgress>&)>
                         steps,
-                    absl::Time deadline);
+                    bool renews_owner, absl::Time deadline);
   // That there is a producer, and that the shard is still ours.
   absl::Status Ensure(absl::Time deadline);
   // Requires: Ensure or Take succeeded, and Drop was not called since.
@@ -92,6 +97,13 @@ class KafkaLane {
   void Drop();
   // What `error` comes to: asks whether a newer writer is what it follows from.
   absl::Status Explain(absl::Status error, absl::Time deadline);
+  // The cluster refuses something of what is queued. Returns: ROW_REFUSED, if
+  // that is a message for certain; UNAVAILABLE if it may have been what was
+  // sent together, which is over the topic's limit: from now on each message is
+  // sent by itself, so that the next refusal tells.
+  absl::Status Refused(const absl::Status& error, absl::Time deadline);
+  // A batch was taken whole.
+  void NoteTaken();
   // Commits the count again, so that the cluster does not forget it; of shard 0
   // also the owner's.
   absl::Status Renew(absl::Time deadline);
@@ -105,6 +117,7 @@ class KafkaLane {
   absl::Status Connect();
   absl::Status Confirm(absl::Time deadline);
   absl::Status SendProgress(Step steps, absl::Time deadline);
+  absl::Status SendOwner(absl::Time deadline);
 
   const std::shared_ptr<const KafkaWriting> writing_;
   const ShardIndex shard_;
@@ -113,6 +126,8 @@ class KafkaLane {
   // Why nothing works any more: fenced, or progress is lost.
   absl::Status broken_;
   Step progress_ = 0;
+  // Messages are sent one by one.
+  bool alone_ = false;
   std::atomic<uint64_t> queued_bytes_ = 0;
 
   Mutex mu_;

@@ -17,7 +17,11 @@ KafkaOpening::KafkaOpening(std::shared_ptr<const KafkaWriting> writing,
       deadline_(deadline) {}
 
 absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> KafkaOpening::Run() {
-  ASSIGN_OR_RETURN(owner_, ReadOwner());
+  ASSIGN_OR_RETURN(owner_, ReadOwner(KafkaOffsetRead::kAny));
+  if (!owner_.has_value() && !open_.first_open) {
+    ASSIGN_OR_RETURN(owner_, ReadOwner(KafkaOffsetRead::kStable));
+    if (!owner_.has_value()) return ProgressLost(open_);
+  }
   RETURN_IF_ERROR(Look());
   std::unique_ptr<KafkaProducer> keeper;
   if (!owner_.has_value() || owner_->shards != open_.shards) {
@@ -25,15 +29,8 @@ absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> KafkaOpening::Run() {
     // Compare-and-set of the owner: nobody else of any incarnation gets between
     // this and the commit below.
     RETURN_IF_ERROR(keeper->Init(deadline_));
-    ASSIGN_OR_RETURN(const std::optional<KafkaShards> again, ReadOwner());
-    if (again.has_value() != owner_.has_value() ||
-        (again.has_value() && again->shards != owner_->shards)) {
-      return MakeError(Reason::UNAVAILABLE,
-                       "kafka sink: another open has changed the number of "
-                       "shards meanwhile; open again");
-    }
   }
-  RETURN_IF_ERROR(TakeLanes());
+  RETURN_IF_ERROR(TakeLanes(keeper == nullptr));
   if (keeper != nullptr) {
     RETURN_IF_ERROR(keeper->Begin());
     RETURN_IF_ERROR(keeper->SendOffset(OwnerGroup(open_), open_.shards,
@@ -45,24 +42,41 @@ absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> KafkaOpening::Run() {
   return std::move(lanes_);
 }
 
-absl::StatusOr<std::optional<KafkaShards>> KafkaOpening::ReadOwner() {
+absl::StatusOr<std::optional<KafkaShards>> KafkaOpening::ReadOwner(
+    KafkaOffsetRead read) {
   ASSIGN_OR_RETURN(const std::optional<KafkaGroupOffset> found,
-                   writing_->ReadOffset(OwnerGroup(open_), deadline_));
-  if (!found.has_value()) {
-    if (!open_.first_open) return ProgressLost(open_);
-    return std::optional<KafkaShards>();
-  }
+                   writing_->ReadOffset(OwnerGroup(open_), read, deadline_));
+  if (!found.has_value()) return std::optional<KafkaShards>();
   ASSIGN_OR_RETURN(KafkaShards owner, ParseStoredOwner(*found));
   RETURN_IF_ERROR(CheckOwner(open_, owner));
   return std::optional<KafkaShards>(std::move(owner));
 }
 
+absl::Status KafkaOpening::CheckOwnerStands() {
+  ASSIGN_OR_RETURN(const std::optional<KafkaShards> again,
+                   ReadOwner(KafkaOffsetRead::kStable));
+  if (again.has_value() == owner_.has_value() &&
+      (!again.has_value() || again->shards == owner_->shards)) {
+    return absl::OkStatus();
+  }
+  return MakeError(Reason::UNAVAILABLE,
+                   "kafka sink: another open has changed the number of shards "
+                   "meanwhile; open again");
+}
+
+// What stands there is good enough to see a higher writer. It may be out of
+// date: all else that would be an error is asked for until it stands.
 absl::Status KafkaOpening::Look() {
   const uint32_t before = owner_.has_value() ? owner_->shards : 0;
   for (ShardIndex i = 0; i < std::max(before, open_.shards); ++i) {
     lanes_.push_back(std::make_shared<KafkaLane>(writing_, i));
-    ASSIGN_OR_RETURN(const std::optional<KafkaProgress> found,
-                     lanes_.back()->Read(deadline_));
+    ASSIGN_OR_RETURN(std::optional<KafkaProgress> found,
+                     lanes_.back()->Read(KafkaOffsetRead::kAny, deadline_));
+    const absl::Status seen = StepsOf(i, found).status();
+    if (seen.ok()) continue;
+    if (HasReason(seen, Reason::WRITER_FENCED)) return seen;
+    ASSIGN_OR_RETURN(found,
+                     lanes_.back()->Read(KafkaOffsetRead::kStable, deadline_));
     RETURN_IF_ERROR(StepsOf(i, found).status());
   }
   return absl::OkStatus();
@@ -102,13 +116,19 @@ absl::Status KafkaOpening::CheckReshard(ShardIndex shard, Step steps) const {
        {"base_steps", absl::StrCat(open_.base_steps)}});
 }
 
-absl::Status KafkaOpening::TakeLanes() {
+absl::Status KafkaOpening::TakeLanes(bool renews_owner) {
   for (ShardIndex i = 0; i < lanes_.size(); ++i) {
     RETURN_IF_ERROR(lanes_[i]->Take(
-        [this, i](const std::optional<KafkaProgress>& found) {
+        [this,
+         i](const std::optional<KafkaProgress>& found) -> absl::StatusOr<Step> {
+          // Also the owner moves in transactions of shard 0, which its Init
+          // has ended.
+          const absl::Status owner =
+              i == 0 ? CheckOwnerStands() : absl::OkStatus();
+          if (!owner.ok()) return owner;
           return StepsOf(i, found);
         },
-        deadline_))
+        renews_owner&& i == 0, deadline_))
     << "while taking over shard " << i;
   }
   return absl::OkStatus();

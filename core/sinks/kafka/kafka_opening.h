@@ -28,11 +28,13 @@ class KafkaOpening {
 
  private:
   absl::Status Look();
-  absl::StatusOr<std::optional<KafkaShards>> ReadOwner();
+  absl::StatusOr<std::optional<KafkaShards>> ReadOwner(KafkaOffsetRead read);
+  // Behind what fences all others: that the owner is what it was.
+  absl::Status CheckOwnerStands();
   absl::Status CheckReshard(ShardIndex shard, Step steps) const;
   absl::StatusOr<Step> StepsOf(ShardIndex shard,
                                const std::optional<KafkaProgress>& found) const;
-  absl::Status TakeLanes();
+  absl::Status TakeLanes(bool renews_owner);
 
   const std::shared_ptr<const KafkaWriting> writing_;
   const OutputOpen& open_;

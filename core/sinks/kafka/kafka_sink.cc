@@ -6,6 +6,7 @@
 #include "core/base/mutex.h"
 #include "core/base/status_macros.h"
 #include "core/kafka/kafka_options.h"
+#include "core/kafka/kafka_topic_limit.h"
 #include "core/sinks/kafka/kafka_endpoint.h"
 #include "core/sinks/kafka/kafka_opening.h"
 
@@ -109,6 +110,8 @@ absl::StatusOr<std::vector<Step>> KafkaSink::Open(const OutputOpen& open) {
   ASSIGN_OR_RETURN(const std::unique_ptr<KafkaProducer> scout,
                    writing->MakeProducer(""));
   ASSIGN_OR_RETURN(writing->partitions, scout->PartitionCount(deadline));
+  writing->batch_bytes = AskKafkaTopicLimit(scout->handle(), config_.topic,
+                                            environment_.clock, deadline);
   writing_ = writing;
   lanes_.clear();
   if (!writing_->exactly_once()) {

@@ -13,24 +13,10 @@
 namespace penstock::core {
 namespace {
 
-constexpr size_t kTopicBytesMax = 249;
-
 absl::Status Bad(absl::string_view field, absl::string_view problem) {
   return MakeError(Reason::INVALID_CONFIG,
                    absl::StrCat("source kafka: ", field, ": ", problem),
                    {{"field", std::string(field)}});
-}
-
-// Source: org.apache.kafka.common.internals.Topic.
-bool IsTopicName(absl::string_view name) {
-  if (name.empty() || name.size() > kTopicBytesMax || name == "." ||
-      name == "..") {
-    return false;
-  }
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-  });
 }
 
 absl::Status CheckTopics(const KafkaSourceConfig& config) {
@@ -39,7 +25,7 @@ absl::Status CheckTopics(const KafkaSourceConfig& config) {
   }
   std::set<std::string> names;
   for (const std::string& name : config.topics) {
-    if (!IsTopicName(name)) {
+    if (!IsKafkaTopicName(name)) {
       return Bad("topics", absl::StrCat("'", name,
                                         "' is no topic's name; for a pattern "
                                         "set topic_pattern"));

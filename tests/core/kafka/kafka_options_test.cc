@@ -68,6 +68,47 @@ TEST(KafkaOptionsTest, OptionThatRunsSomethingIsRefused) {
               HasReason(Reason::INVALID_CONFIG));
 }
 
+TEST(KafkaOptionsTest, OptionThatTakesCallbacksAwayIsRefused) {
+  EXPECT_THAT(CheckKafkaOptions({{"log.queue", "true"}}, {}),
+              HasReason(Reason::INVALID_CONFIG));
+  EXPECT_THAT(CheckKafkaOptions({{"enabled_events", "1"}}, {}),
+              HasReason(Reason::INVALID_CONFIG));
+}
+
+TEST(KafkaOptionsTest, WhatAShellSeesIsPlain) {
+  FakeFileSystem files;
+  ASSERT_OK(WriteFileDurably(files, "/name", "a; touch /tmp/x"));
+  ASSERT_OK(WriteFileDurably(files, "/good", "penstock/host_1.a@REALM"));
+  for (const char* const name :
+       {"sasl.kerberos.principal", "sasl.kerberos.keytab",
+        "sasl.kerberos.service.name"}) {
+    SCOPED_TRACE(name);
+    for (const char* const bad :
+         {"a; touch /tmp/x", "$(id)", "`id`", "a b", "a\nb", "a\"b", "a|b",
+          "a&b", "%{x}", "-Ra"}) {
+      const absl::Status status = CheckKafkaOptions({{name, bad}}, {});
+      EXPECT_THAT(status, HasReason(Reason::INVALID_CONFIG)) << bad;
+    }
+    EXPECT_OK(CheckKafkaOptions({{name, "penstock/host_1.a@REALM"}}, {}));
+  }
+  const auto resolve = [&](const char* value) {
+    return ResolveKafkaOptions({{"sasl.kerberos.principal", value}}, {}, files,
+                               PathPolicy({}));
+  };
+  EXPECT_THAT(resolve("${file:/name}"), HasReason(Reason::INVALID_CONFIG));
+  EXPECT_OK(resolve("${file:/good}"));
+}
+
+TEST(KafkaOptionsTest, TopicsAreNamedByKafkasRule) {
+  EXPECT_TRUE(IsKafkaTopicName("a.B_9-"));
+  EXPECT_TRUE(IsKafkaTopicName(std::string(249, 'a')));
+  for (const std::string& bad :
+       {std::string(), std::string("."), std::string(".."), std::string("a/b"),
+        std::string("\xc3\xa4"), std::string(250, 'a')}) {
+    EXPECT_FALSE(IsKafkaTopicName(bad)) << bad;
+  }
+}
+
 TEST(KafkaOptionsTest, SecretInPlainTextIsRefusedAndNotQuoted) {
   const absl::Status status =
       CheckKafkaOptions({{"sasl.password", "hush"}}, {});

@@ -46,7 +46,6 @@ TEST(KafkaStatisticsTest, PartitionsHaveTheirMarks) {
   const KafkaStatistics::Partition& first = statistics.partitions[0];
   EXPECT_EQ(first.topic, "t");
   EXPECT_EQ(first.end_offset, 7);
-  EXPECT_EQ(first.low_offset, 2);
   EXPECT_EQ(first.lag, 3);
   EXPECT_EQ(statistics.partitions[1].end_offset, 4);
 }

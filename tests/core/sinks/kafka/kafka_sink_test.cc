@@ -9,11 +9,13 @@
 #include "tests/core/sinks/kafka/kafka_fixture.h"
 #include "tests/support/kafka_broker.h"
 #include "tests/support/kafka_client.h"
+#include "tests/support/kafka_mock.h"
 #include "tests/support/status_matchers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ namespace penstock::core {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
@@ -52,10 +55,23 @@ class KafkaSinkTest : public testing::Test {
     KafkaConf conf{.conf = KafkaConfHandle(rd_kafka_conf_new()), .secrets = {}};
     EXPECT_OK(conf.Set("bootstrap.servers", bootstrap_));
     EXPECT_OK(conf.Set("transactional.id", ProgressGroup(KafkaTestOpen(), 0)));
+    EXPECT_OK(conf.Set("transaction.timeout.ms", "600000"));
     auto made = KafkaProducer::Create(std::move(conf), topic_, RealClock());
     EXPECT_OK(made);
     EXPECT_OK((*made)->Init(RealClock().SteadyNow() + absl::Minutes(1)));
     return *std::move(made);
+  }
+  // How often the connector's owner has been committed for this topic.
+  size_t OwnerCommits() const {
+    const std::string group = OwnerGroup(KafkaTestOpen());
+    const std::vector<KafkaRecord> all =
+        ReadKafka(bootstrap_, "__consumer_offsets");
+    return static_cast<size_t>(
+        std::count_if(all.begin(), all.end(), [&](const KafkaRecord& record) {
+          const std::string key = record.key.value_or("");
+          return key.find(group) != std::string::npos &&
+                 key.find(topic_) != std::string::npos;
+        }));
   }
 
   std::string bootstrap_;
@@ -117,6 +133,28 @@ TEST_F(KafkaSinkTest, TransactionThatAnotherProducerEndedIsWrittenAgain) {
   EXPECT_THAT(Values(), ElementsAre("a", "b"));
 }
 
+// Only Init of its successor ends what a dead writer has begun.
+TEST_F(KafkaSinkTest, OpenDoesNotWaitForADeadWritersTransaction) {
+  const OutputOpen first = KafkaTestOpen();
+  {
+    KafkaProcess process(Config(), first);
+    ASSERT_OK(process.opened());
+    ASSERT_OK(process.Write({0, 1}, {{.value = "a"}}));
+  }
+  const absl::Time deadline = RealClock().SteadyNow() + absl::Minutes(1);
+  const auto dead = Knock();
+  ASSERT_OK(dead->Begin());
+  ASSERT_OK(dead->SendOffset(ProgressGroup(first, 0), 7,
+                             ProgressMetadata(first.writer), deadline));
+  ASSERT_OK(dead->SendOffset(OwnerGroup(first), 1,
+                             OwnerMetadata(first.incarnation), deadline));
+  KafkaProcess next(Config(), KafkaTestOpen(2));
+  ASSERT_OK(next.opened());
+  EXPECT_THAT(*next.opened(), ElementsAre(1u));
+  ASSERT_OK(next.Write({1, 2}, {{.value = "b"}}));
+  EXPECT_THAT(Values(), ElementsAre("a", "b"));
+}
+
 TEST_F(KafkaSinkTest, CommitWithoutAnswerIsNotWrittenTwice) {
   KafkaBroker broker;
   CreateKafkaTopic(broker.bootstrap(), "t", 1);
@@ -149,6 +187,8 @@ TEST_F(KafkaSinkTest, MessageThatTheClusterRefusesIsABadRow) {
   const absl::Status probed = process.Probe({0, 1}, bad);
   ASSERT_THAT(probed, Not(IsOk()));
   EXPECT_EQ(KindOfSinkError(probed), SinkErrorKind::kBadRow) << probed;
+  EXPECT_EQ(RefusedRow(probed), 1u) << "it was alone";
+  EXPECT_THAT(std::string(probed.message()), Not(HasSubstr("xxx")));
   EXPECT_OK(process.Probe({0, 1}, {{.value = "a"}, {.value = "b"}}));
   EXPECT_THAT(Values(), IsEmpty());
   ASSERT_OK(process.Write({0, 1}, {{.value = "a"}, {.value = "b"}}));
@@ -179,6 +219,56 @@ TEST_F(KafkaSinkTest, ProgressIsRenewedWhileNothingHappens) {
   EXPECT_GE(offsets(), before + 2) << "the shard's and the connector's";
   ASSERT_OK(process.Write({3, 4}, {{.value = "b"}}));
   EXPECT_THAT(Values(), ElementsAre("a", "b"));
+}
+
+// A connector that is never open for as long as the timer's interval.
+TEST_F(KafkaSinkTest, EachOpenRenewsTheOwner) {
+  {
+    const KafkaProcess process(Config(), KafkaTestOpen());
+    ASSERT_OK(process.opened());
+  }
+  const size_t before = OwnerCommits();
+  EXPECT_EQ(before, 1u);
+  const KafkaProcess process(Config(), KafkaTestOpen(2));
+  ASSERT_OK(process.opened());
+  EXPECT_EQ(OwnerCommits(), before + 1);
+}
+
+// Each would be taken, and so is not over the topic's limit what is sent
+// together.
+TEST_F(KafkaSinkTest, BatchBeyondTheTopicsLimitIsTaken) {
+  KafkaProcess process(Config(), KafkaTestOpen());
+  ASSERT_OK(process.opened());
+  const std::vector<TestMessage> many(100, {.value = std::string(1000, 'x')});
+  ASSERT_OK(process.Write({0, 1}, many));
+  EXPECT_EQ(Read().size(), many.size());
+}
+
+// A mock that does not tell its topics' limits.
+TEST(KafkaSinkMockTest, WhatIsRefusedTogetherIsWrittenOneByOne) {
+  KafkaMock mock;
+  mock.CreateTopic("t", 1);
+  OutputOpen open = KafkaTestOpen();
+  open.level = FtModel::kAtLeastOnce;
+  KafkaSinkConfig config = KafkaTestConfig(mock.bootstrap(), "t");
+  config.options["linger.ms"] = "500";
+  KafkaProcess process(config, open);
+  ASSERT_OK(process.opened());
+  const std::vector<TestMessage> good = {
+      {.value = "a"}, {.value = "b"}, {.value = "c"}};
+  mock.FailNext(KafkaRequest::kProduce, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+  const absl::Status met = process.Write({0, 1}, good);
+  ASSERT_THAT(met, Not(IsOk()));
+  EXPECT_TRUE(IsRetryable(met)) << met;
+  ASSERT_OK(process.Write({0, 1}, good));
+  std::vector<std::string> values;
+  for (const KafkaRecord& record : ReadKafka(mock.bootstrap(), "t")) {
+    values.push_back(*record.value);
+  }
+  EXPECT_THAT(values, ElementsAre("a", "b", "c"));
+  mock.FailNext(KafkaRequest::kProduce, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+  EXPECT_THAT(process.Write({1, 2}, {{.value = "d"}}),
+              HasReason(Reason::ROW_REFUSED));
 }
 
 TEST_F(KafkaSinkTest, TopicThatIsNotThereIsSaid) {
