@@ -142,8 +142,10 @@ class FakeTopicConsumer final : public TopicConsumer {
 
   // Appends the next event of a partition, if there is one.
   bool Next(Assigned& one) {
-    if (one.is_finished ||
-        !topics_.topics_.contains(one.assignment.place.topic)) {
+    const TopicPartition& place = one.assignment.place;
+    const auto topic = topics_.topics_.find(place.topic);
+    if (one.is_finished || topic == topics_.topics_.end() ||
+        static_cast<size_t>(place.partition) >= topic->second.size()) {
       return false;
     }
     FakeKafkaTopics::Partition& from = PartitionOf(one.assignment.place);

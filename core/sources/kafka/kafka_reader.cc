@@ -48,7 +48,8 @@ KafkaReader::Work::Work(const Environment& environment, InputConsumer& consumer,
       flushed_(std::move(options.position)),
       client_(std::move(client)),
       discovered_(options.was_away ? absl::InfinitePast()
-                                   : environment.clock.SteadyNow()) {
+                                   : environment.clock.SteadyNow()),
+      looked_(environment.clock.SteadyNow()) {
   consumer_.SetCustomMetrics(metrics_);
   ResetReadings();
   if (!config_.commits()) return;
@@ -131,6 +132,7 @@ absl::Status KafkaReader::Work::TryReadSome() {
   ShowHealth();
   const bool replays = replaying_.has_value();
   if (!replays && (!is_extended_.load() || is_ended_)) return absl::OkStatus();
+  if (!replays && !std::exchange(has_rest_, true)) AddRest();
   if (!is_assigned_) {
     RETURN_IF_ERROR(Assign());
   }
@@ -270,10 +272,11 @@ absl::Status KafkaReader::Work::TakeError(const KafkaEvent& event) {
   if (reason == Reason::POSITION_EXPIRED && event.has_partition) {
     return Expired(event.id, event.error);
   }
-  // A broker that does not know itself what is wrong with it may recover.
-  const bool may_pass = reason == Reason::UNAVAILABLE ||
-                        reason == Reason::DEADLINE ||
-                        KafkaErrorOf(event.error) == "UNKNOWN";
+  // A broker that does not know itself what is wrong with it may recover. One
+  // that does not know a topic may be out of date: Discover judges that.
+  const bool may_pass =
+      reason == Reason::UNAVAILABLE || reason == Reason::DEADLINE ||
+      reason == Reason::NOT_FOUND || KafkaErrorOf(event.error) == "UNKNOWN";
   if (may_pass) {
     consumer_.Error(false, event.error, kReadTag);
     return absl::OkStatus();
@@ -351,6 +354,19 @@ bool KafkaReader::Work::IsAllDone() const {
                      [](const auto& one) { return one.second.is_done(); });
 }
 
+void KafkaReader::Work::AddRest() {
+  MutexLock lock(mu_);
+  for (const auto& [place, bounds] : ends_) {
+    const auto& [topic, partition] = place;
+    if (std::as_const(flushed_).Find(topic, partition) != nullptr) continue;
+    flushed_.Add(topic, partition, bounds.begin);
+    readings_.emplace(
+        KafkaPosition::IdOf(*flushed_.FindTopic(topic), partition),
+        Reading{.topic = topic, .next = bounds.begin, .end = bounds.end});
+    is_assigned_ = false;
+  }
+}
+
 void KafkaReader::Work::ResetReadings() {
   readings_.clear();
   is_assigned_ = false;
@@ -361,8 +377,8 @@ void KafkaReader::Work::ResetReadings() {
       const uint32_t id = KafkaPosition::IdOf(i, range.partition);
       Reading reading{.topic = flushed_.topics[i].topic, .next = range.end};
       if (config_.stop_at_end) {
-        const auto end = ends_.find(id);
-        reading.end = end == ends_.end() ? range.end : end->second;
+        const auto end = ends_.find({reading.topic, range.partition});
+        reading.end = end == ends_.end() ? range.end : end->second.end;
       }
       readings_.emplace(id, std::move(reading));
     }

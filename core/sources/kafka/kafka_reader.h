@@ -30,14 +30,21 @@ namespace penstock::core {
 //            queue: see RdKafkaConsumer. Paused it fetches until that is full.
 class KafkaReader final : public InputReader {
  public:
+  // Offsets of a partition of a bounded input.
+  struct Bounds {
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
   struct Options {
     KafkaSourceConfig config;
     // Behind what was read.
     KafkaPosition position;
-    // Where the input ends, by id; only if it does.
-    std::map<uint32_t, int64_t> ends;
-    // Whether what appeared while nobody read is looked for at once; not before
-    // the replays, whose steps number topics in their own order.
+    // Where the input ends, by topic and partition; only if it does. One that
+    // the position has not is begun behind the replays: they number topics in
+    // their own order.
+    std::map<std::pair<std::string, int32_t>, Bounds> ends;
+    // Whether what appeared while nobody read is looked for at once, behind the
+    // replays as well.
     bool was_away = false;
   };
   KafkaReader(const Environment& environment, InputConsumer& consumer,

@@ -4,6 +4,7 @@
 #include "core/base/status_macros.h"
 #include "core/sources/kafka/kafka_reader_work.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
@@ -16,8 +17,9 @@ constexpr absl::string_view kReplayTag = "kafka_replay";
 constexpr absl::string_view kDiscoverTag = "kafka_discover";
 constexpr absl::Duration kHouseInterval = absl::Seconds(1);
 constexpr absl::Duration kDiscoverMax = absl::Seconds(2);
-// One may be a broker that knows nothing yet.
-constexpr int kMissedMax = 2;
+// So long the cluster must say that a topic is not there: a broker may be out
+// of date.
+constexpr absl::Duration kMissingTime = absl::Minutes(1);
 
 }  // namespace
 
@@ -116,11 +118,12 @@ void KafkaReader::Work::KeepHouse() {
   ShowNumbers();
   Acknowledge();
   const absl::Time now = environment_.clock.SteadyNow();
-  const bool discovers = is_extended_.load() && !config_.stop_at_end &&
-                         now - discovered_ >= config_.discovery_interval;
-  if (discovers) {
-    const absl::Status status = Discover();
-    discovered_ = environment_.clock.SteadyNow();
+  const bool adds = is_extended_.load() && !config_.stop_at_end;
+  const bool reads = is_extended_.load() || replaying_.has_value();
+  absl::Time& last = adds ? discovered_ : looked_;
+  if (reads && now - last >= config_.discovery_interval) {
+    const absl::Status status = Discover(adds);
+    last = environment_.clock.SteadyNow();
     if (HasReason(status, Reason::POSITION_EXPIRED)) {
       return Fail(status, kDiscoverTag);
     }
@@ -155,17 +158,65 @@ void KafkaReader::Work::ShowHealth() {
   consumer_.UpdateConnectorHealth(std::move(health));
 }
 
-absl::Status KafkaReader::Work::Discover() {
+absl::Status KafkaReader::Work::Discover(bool adds) {
   const absl::Time deadline = environment_.clock.SteadyNow() + kDiscoverMax;
   std::optional<std::span<const std::string>> names;
   if (config_.topic_pattern.empty()) names = config_.topics;
   ASSIGN_OR_RETURN(std::vector<TopicConsumer::Topic> topics,
                    client_->ListTopics(names, deadline));
-  const std::vector<TopicConsumer::TopicPartition> wanted =
-      WantedPartitions(config_, std::move(topics));
-  std::vector<TopicConsumer::TopicPartition> added;
+  RETURN_IF_ERROR(CheckMissing(topics, deadline));
+  if (!adds) return absl::OkStatus();
+  return AddNew(WantedPartitions(config_, std::move(topics)), deadline);
+}
 
-  std::string missing;
+std::optional<std::string> KafkaReader::Work::MissingTopic(
+    const std::vector<TopicConsumer::Topic>& topics) {
+  absl::flat_hash_map<absl::string_view, int32_t> counts;
+  for (const TopicConsumer::Topic& one : topics) {
+    counts[one.name] = one.partitions;
+  }
+  MutexLock lock(mu_);
+  for (const KafkaTopicRanges& topic : flushed_.topics) {
+    const auto count = counts.find(topic.topic);
+    for (const KafkaRange& range : topic.ranges) {
+      if (count == counts.end() || range.partition >= count->second) {
+        return topic.topic;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+absl::Status KafkaReader::Work::CheckMissing(
+    const std::vector<TopicConsumer::Topic>& topics, absl::Time deadline) {
+  std::optional<std::string> missing = MissingTopic(topics);
+  if (missing.has_value() && !config_.topic_pattern.empty()) {
+    // A list may lack it for want of a leader: asked for by its name the
+    // cluster says whether it knows it.
+    ASSIGN_OR_RETURN(std::vector<TopicConsumer::Topic> again,
+                     client_->ListTopics(
+                         std::span<const std::string>(&*missing, 1), deadline));
+    again.insert(again.end(), topics.begin(), topics.end());
+    missing = MissingTopic(again);
+  }
+  const absl::Time now = environment_.clock.SteadyNow();
+  if (!missing.has_value()) {
+    missing_since_.reset();
+    return absl::OkStatus();
+  }
+  if (!missing_since_.has_value()) missing_since_ = now;
+  if (now - *missing_since_ < kMissingTime) return absl::OkStatus();
+  return MakeError(Reason::POSITION_EXPIRED,
+                   absl::StrCat("read topic ", *missing,
+                                ": it, or a partition of it, was deleted; "
+                                "start anew: another connector name"),
+                   {{"topic", *missing}});
+}
+
+absl::Status KafkaReader::Work::AddNew(
+    const std::vector<TopicConsumer::TopicPartition>& wanted,
+    absl::Time deadline) {
+  std::vector<TopicConsumer::TopicPartition> added;
   {
     MutexLock lock(mu_);
     for (const TopicConsumer::TopicPartition& place : wanted) {
@@ -173,12 +224,6 @@ absl::Status KafkaReader::Work::Discover() {
           nullptr) {
         added.push_back(place);
       }
-    }
-    for (const KafkaTopicRanges& topic : flushed_.topics) {
-      const bool is_there = std::any_of(
-          wanted.begin(), wanted.end(),
-          [&](const auto& place) { return place.topic == topic.topic; });
-      if (!is_there && !topic.ranges.empty()) missing = topic.topic;
     }
     if (flushed_.partition_count() + added.size() >
         KafkaPosition::kPartitionsMax) {
@@ -188,14 +233,6 @@ absl::Status KafkaReader::Work::Discover() {
                                     " partitions; give this connector a share "
                                     "of them"));
     }
-  }
-  missed_ = missing.empty() ? 0 : missed_ + 1;
-  if (missed_ >= kMissedMax) {
-    return MakeError(Reason::POSITION_EXPIRED,
-                     absl::StrCat("read topic ", missing,
-                                  ": it was deleted; start anew: another "
-                                  "connector name"),
-                     {{"topic", missing}});
   }
   if (added.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(

@@ -103,6 +103,9 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
   // Its next offset is `next` now.
   void Advance(uint32_t id, Reading& reading, int64_t next);
   bool IsAllDone() const;
+  // Adds what belongs to a bounded input and is not known yet, when no replay
+  // can come any more.
+  void AddRest() ABSL_LOCKS_EXCLUDED(mu_);
   // Sets what is read, from behind the last step on.
   void ResetReadings() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -110,7 +113,16 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
   void KeepHouse();
   void ShowHealth();
   void ShowNumbers() ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status Discover();
+  // Errors: POSITION_EXPIRED: what is read was deleted.
+  absl::Status Discover(bool adds);
+  // That all that is read is among `topics`.
+  absl::Status CheckMissing(const std::vector<TopicConsumer::Topic>& topics,
+                            absl::Time deadline) ABSL_LOCKS_EXCLUDED(mu_);
+  // The first of what is read that `topics` lack; nullopt: none.
+  std::optional<std::string> MissingTopic(
+      const std::vector<TopicConsumer::Topic>& topics) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status AddNew(const std::vector<TopicConsumer::TopicPartition>& wanted,
+                      absl::Time deadline) ABSL_LOCKS_EXCLUDED(mu_);
   void Acknowledge() ABSL_LOCKS_EXCLUDED(mu_);
 
   // --- Replaying. Errors: POSITION_MISMATCH unless the step begins here.
@@ -129,8 +141,8 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
   Strand strand_;
   // Shared by: this and the connector, which shows it.
   const std::shared_ptr<KafkaMetrics> metrics_;
-  // By id, where the input ends.
-  const std::map<uint32_t, int64_t> ends_;
+  // Where the input ends.
+  const std::map<std::pair<std::string, int32_t>, Bounds> ends_;
 
   std::atomic<bool> is_extended_{false};
   std::atomic<bool> is_closed_{false};
@@ -153,11 +165,15 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
   // Of pending_: a run.
   std::vector<const KafkaEvent*> run_;
   bool is_assigned_ = false;
+  // AddRest was called.
+  bool has_rest_ = false;
   bool is_ended_ = false;
   std::optional<Replaying> replaying_;
   absl::Time discovered_;
-  // Discoveries in a row that missed a topic.
-  int missed_ = 0;
+  // When a discovery that adds nothing was done.
+  absl::Time looked_;
+  // Since when the cluster says that a topic is not there.
+  std::optional<absl::Time> missing_since_;
   std::string shown_reason_;
   // Counts from which what is checkpointed, or else completed, is known.
   std::shared_ptr<CountWatch> acknowledged_;

@@ -124,15 +124,10 @@ absl::Status KafkaSource::FindEnds(TopicConsumer& client, const Places& places,
   ASSIGN_OR_RETURN(
       const std::vector<int64_t> ends,
       client.FindOffsets(places, TopicConsumer::kLatest, deadline));
-  KafkaPosition& position = options.position;
+  // One that appeared while nobody read belongs to the input.
   for (size_t i = 0; i < places.size(); ++i) {
-    const auto& [topic, partition] = places[i];
-    // One that appeared while nobody read belongs to the input.
-    if (position.Find(topic, partition) == nullptr) {
-      position.Add(topic, partition, begins[i]);
-    }
-    options.ends[KafkaPosition::IdOf(*position.FindTopic(topic), partition)] =
-        ends[i];
+    options.ends[{places[i].topic, places[i].partition}] = {.begin = begins[i],
+                                                            .end = ends[i]};
   }
   return absl::OkStatus();
 }

@@ -14,13 +14,11 @@
 namespace penstock::core {
 namespace {
 
-constexpr std::array<absl::string_view, 7> kReserved = {
-    "auto.offset.reset",
-    "enable.auto.commit",
-    "enable.auto.offset.store",
+constexpr std::array<absl::string_view, 8> kReserved = {
+    "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store",
     "enable.partition.eof",
-    "statistics.interval.ms",
-    "group.instance.id",
+    // Another level would read other messages in a replay.
+    "isolation.level", "statistics.interval.ms", "group.instance.id",
     "partition.assignment.strategy"};
 
 // Milliseconds of one call: then what the brokers said meanwhile is looked at.
@@ -132,8 +130,10 @@ absl::StatusOr<KafkaMetadataHandle> RdKafkaConsumer::Metadata(
     const rd_kafka_resp_err_t code =
         rd_kafka_metadata(client_->handle(), topic == nullptr ? 1 : 0,
                           handle.get(), &metadata, MillisecondsLeft(deadline));
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      login_.Up();
       return KafkaMetadataHandle(metadata);
+    }
     // What the brokers said before, if anything, says more.
     RETURN_IF_ERROR(Serve());
     if (IsKafkaRetryable(code) && clock_.SteadyNow() < deadline) continue;
@@ -155,6 +155,11 @@ absl::StatusOr<std::vector<TopicConsumer::Topic>> RdKafkaConsumer::ListTopics(
       if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR &&
           (names.has_value() || !IsKafkaRetryable(topic.err))) {
         return MakeKafkaError(topic.err,
+                              absl::StrCat("look up topic ", topic.topic));
+      }
+      if (topic.partition_cnt == 0 && names.has_value()) {
+        // Nobody said that it is not there.
+        return MakeKafkaError(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
                               absl::StrCat("look up topic ", topic.topic));
       }
       if (topic.partition_cnt == 0) continue;
@@ -339,15 +344,26 @@ absl::Status RdKafkaConsumer::Serve() {
 
 void RdKafkaConsumer::OnError(rd_kafka_resp_err_t code,
                               absl::string_view text) {
+  const bool is_refusal = code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+                          code == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED;
   if (code == RD_KAFKA_RESP_ERR__FATAL ||
-      code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-      code == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED) {
+      (is_refusal && login_.Refused(clock_.SteadyNow()))) {
     fatal_ = MakeKafkaError(code, "connect", text);
     return;
   }
   // The group is for show only.
   if (code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED) return;
   problem_ = std::string(text);
+  if (is_refusal) {
+    health_ = {
+        .condition = Condition::kDegraded,
+        .reason = absl::StrCat("kafka: a broker does not let us in: ", text)};
+    return;
+  }
+  if (code == RD_KAFKA_RESP_ERR__TRANSPORT ||
+      code == RD_KAFKA_RESP_ERR__RESOLVE) {
+    login_.Away();
+  }
   if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) return;
   health_ = {.condition = Condition::kDegraded,
              .reason = absl::StrCat("kafka: no broker can be reached: ", text)};
@@ -358,6 +374,7 @@ void RdKafkaConsumer::OnStatistics(const KafkaStatistics& statistics) {
   const bool was_down = !statistics_.DownBrokers().empty();
   const std::string down = statistics.DownBrokers();
   const bool is_any_up = statistics.IsAnyUp();
+  if (is_any_up) login_.Up();
   statistics_ = statistics;
   if (down.empty() || (is_any_up && !was_down)) {
     if (is_any_up) health_ = {};

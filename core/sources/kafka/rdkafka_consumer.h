@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/kafka/kafka_client.h"
 #include "core/sources/kafka/config.h"
+#include "core/sources/kafka/login_watch.h"
 #include "core/sources/kafka/topic_consumer.h"
 
 #include <absl/container/flat_hash_map.h>
@@ -23,8 +24,9 @@ std::span<const absl::string_view> KafkaSourceReserved();
 // Partitions are assigned by hand, so that no group moves them; the group is
 // named for what is committed to be seen.
 //
-// Bound: librdkafka's: 16 MiB of messages over all partitions, and one fetch of
-//        8 MiB of each broker beyond, unless its options say otherwise.
+// Bound: librdkafka's: 16 MiB of keys and values over all partitions, and one
+//        fetch of 8 MiB of each broker, unpacked, beyond, unless its options
+//        say otherwise; headers come on top (core/kafka/README.md).
 class RdKafkaConsumer final : public TopicConsumer, private KafkaObserver {
  public:
   // `clock` outlives it. Errors: as ResolveKafkaOptions and KafkaClient.
@@ -80,6 +82,7 @@ class RdKafkaConsumer final : public TopicConsumer, private KafkaObserver {
   std::vector<KafkaEvent> events_;
 
   absl::Status fatal_;
+  LoginWatch login_;
   ConnectorHealth health_;
   // What a broker's last error was.
   std::string problem_;

@@ -1,5 +1,6 @@
 // What is between messages: offsets without one, messages that expired, topics
 // made anew.
+#include "core/kafka/kafka_error.h"
 #include "tests/core/sources/kafka/kafka_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -131,9 +132,44 @@ TEST_F(KafkaGapsTest, ATopicThatIsDeletedIsNoticedWhileItIsRead) {
   Extend();
   topics_.Delete("t");
   Pass(config_.discovery_interval);
+  Pass(config_.discovery_interval);
   EXPECT_OK(Fatal());
   Pass(config_.discovery_interval);
   EXPECT_THAT(Fatal(), HasReason(Reason::POSITION_EXPIRED));
+}
+
+TEST_F(KafkaGapsTest, ATopicThatIsDeletedIsNoticedInABoundedInput) {
+  config_.stop_at_end = true;
+  topics_.Write("t", 0, {.value = "0"});
+  ASSERT_OK(Open());
+  topics_.Delete("t");
+  Extend();
+  for (int i = 0; i < 3; ++i) Pass(config_.discovery_interval);
+  EXPECT_THAT(Fatal(), HasReason(Reason::POSITION_EXPIRED));
+}
+
+TEST_F(KafkaGapsTest, APartitionThatIsDeletedIsNoticedWhileItIsRead) {
+  topics_.Create("t", 1);
+  ASSERT_OK(Open());
+  Extend();
+  topics_.Delete("t");
+  topics_.Create("t", 1);
+  for (int i = 0; i < 3; ++i) Pass(config_.discovery_interval);
+  EXPECT_THAT(Fatal(), HasReason(Reason::POSITION_EXPIRED));
+}
+
+// Brokers answer so when their metadata is out of date.
+TEST_F(KafkaGapsTest, ABrokerThatDoesNotKnowTheTopicForNowIsNotBelieved) {
+  ASSERT_OK(Open());
+  Extend();
+  topics_.Break(
+      MakeKafkaError(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, "read"));
+  Pass(absl::Seconds(1));
+  EXPECT_OK(Fatal());
+  topics_.Break(absl::OkStatus());
+  topics_.Write("t", 0, {.value = "0"});
+  executor_.RunUntilIdle();
+  EXPECT_THAT(ValuesOf(Queue()), ElementsAre("0"));
 }
 
 }  // namespace

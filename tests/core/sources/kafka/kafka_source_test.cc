@@ -119,6 +119,33 @@ TEST_F(KafkaSourceTest, AStepWithAPartitionThatAppearedIsReplayed) {
   EXPECT_EQ(again.replay_hash, step.hash.value);
 }
 
+// Topics are numbered in the order in which steps named them.
+TEST_F(KafkaSourceTest, WhatABoundedInputAddedIsReplayedWhenMoreAppeared) {
+  config_.topics = {};
+  config_.topic_pattern = "*";
+  config_.stop_at_end = true;
+  topics_.Write("t", 0, {.value = "t"});
+  ASSERT_OK(Open());
+  Extend();
+  const std::string seek = Queue().seek();
+  topics_.Create("b", 1);
+  topics_.Write("b", 0, {.value = "b"});
+  ASSERT_OK(Open(seek));
+  Extend();
+  const RecordedStep step = Queue();
+  EXPECT_THAT(ValuesOf(step), ElementsAre("b"));
+  topics_.Create("a", 1);
+  topics_.Write("a", 0, {.value = "a"});
+  ASSERT_OK(Open(seek));
+  const RecordedStep again = Replay(step);
+  EXPECT_OK(Fatal());
+  EXPECT_EQ(again.records, step.records);
+  EXPECT_EQ(again.replay_hash, step.hash.value);
+  Extend();
+  EXPECT_THAT(ValuesOf(Queue()), ElementsAre("a"));
+  EXPECT_EQ(consumer_->transcript().end_of_inputs, 1);
+}
+
 TEST_F(KafkaSourceTest, APatternFindsTopicsButNotKafkasOwn) {
   config_.topics = {};
   config_.topic_pattern = "*";
@@ -325,6 +352,10 @@ TEST(KafkaConfigTest, FieldsAreChecked) {
   EXPECT_THAT(std::string(CheckKafkaSourceConfig(config).message()),
               HasSubstr("auto.offset.reset"));
   config.options.erase("auto.offset.reset");
+  config.options["isolation.level"] = "read_uncommitted";
+  EXPECT_THAT(std::string(CheckKafkaSourceConfig(config).message()),
+              HasSubstr("isolation.level"));
+  config.options.erase("isolation.level");
   config.topic_pattern = "*";
   EXPECT_THAT(CheckKafkaSourceConfig(config),
               HasReason(Reason::INVALID_CONFIG));
