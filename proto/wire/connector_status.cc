@@ -350,7 +350,7 @@ absl::StatusOr<core::ConnectorStatus> FromProto(
   to.name = from.connector();
   to.pipeline = from.pipeline();
   to.instance = from.instance();
-  to.spec_bytes = from.spec().SerializeAsString();
+  to.spec_bytes = SpecToBytes(from.spec());
   to.writer = FromProto(from.writer());
   to.incarnation = from.incarnation();
   HealthFromProto(from.health(), to, violations);

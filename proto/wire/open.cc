@@ -154,7 +154,7 @@ v1::OpenConnectorResponse ToProto(const core::OpenReply& reply,
                                      core::LevelName(reply.level), " at most"));
   }
   *to.mutable_resolved_spec() = SpecToProto(spec);
-  to.set_spec_hash(SpecHash(to.resolved_spec().SerializeAsString()));
+  to.set_spec_hash(SpecHash(SpecToBytes(to.resolved_spec())));
   return to;
 }
 

@@ -38,8 +38,9 @@ absl::StatusOr<core::ConnectorSpec> SpecFromProto(
 v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec);
 
 // The resolved spec serialised: what checkpoints store (`spec_bytes`).
-// Ensures: equal specs give equal bytes.
+// Ensures: equal specs give equal bytes, also those that came as a message.
 std::string SpecToBytes(const core::ConnectorSpec& spec);
+std::string SpecToBytes(const v1::ConnectorSpec& resolved);
 // Errors: STATE_DAMAGED if the bytes do not parse; as SpecFromProto.
 absl::StatusOr<core::ConnectorSpec> SpecFromBytes(absl::string_view spec_bytes);
 

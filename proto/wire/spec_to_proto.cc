@@ -106,13 +106,17 @@ v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
 }
 
 std::string SpecToBytes(const core::ConnectorSpec& spec) {
+  return SpecToBytes(SpecToProto(spec));
+}
+
+std::string SpecToBytes(const v1::ConnectorSpec& resolved) {
   // Equal specs have equal bytes: maps are written in the order of their keys.
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream out(&stream);
     out.SetSerializationDeterministic(true);
-    SpecToProto(spec).SerializeToCodedStream(&out);
+    resolved.SerializeToCodedStream(&out);
   }
   return bytes;
 }

@@ -96,10 +96,16 @@ def test(programs, directory):
     # A kill while it is being opened leaves nothing to adopt.
     if adopted == 0:
         raise harness.Failure("no controller adopted a living connector")
-    by_calls = harness.strike_in_time(programs, lambda: play(
-        programs, os.path.join(directory, "c"), source, rng,
-        more=("--single-calls",)))
-    print(f"adopt: by single calls {by_calls}", flush=True)
+    # The same by single calls; one that adopts is enough.
+    for turn in range(rounds):
+        if harness.strike_in_time(programs, lambda: play(
+                programs, os.path.join(directory, "c"), source, rng,
+                more=("--single-calls",))):
+            print(f"adopt: by single calls in round {turn + 1}", flush=True)
+            break
+    else:
+        raise harness.Failure(
+            "no controller adopted a living connector by single calls")
     if harness.strike_in_time(programs, lambda: play(
             programs, os.path.join(directory, "k"), source, rng,
             kill_worker=True)):

@@ -1,6 +1,7 @@
 // A controller's Session with a real worker, over a wire that breaks.
 #include "client/session_control.h"
 #include "client/client.h"
+#include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/notification.h"
 #include "core/contract/command.h"
@@ -15,6 +16,7 @@
 #include "tests/integration/socket_proxy.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/strings/match.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,6 +100,23 @@ TEST_F(SessionControlTest, AnotherEpochTakesAnotherStream) {
   EXPECT_THAT(caller_.Pause(), HasReason(Reason::STALE_EPOCH));
 }
 
+// Tells when something is logged.
+class LogWatch final : public core::LogSink {
+ public:
+  explicit LogWatch(std::string text) : text_(std::move(text)) {}
+  void Send(const core::LogEntry& entry) override {
+    if (absl::StrContains(entry.message, text_) && !seen_.exchange(true)) {
+      came_.Notify();
+    }
+  }
+  void Wait() { came_.WaitForNotification(); }
+
+ private:
+  const std::string text_;
+  std::atomic<bool> seen_{false};
+  core::Notification came_;
+};
+
 // Nothing is closed: only that nothing is heard tells.
 TEST_F(SessionControlTest, ABlackHoleIsNoticedByBothEnds) {
   const std::string sink = worker_.directory().Path("out");
@@ -111,11 +130,14 @@ TEST_F(SessionControlTest, ABlackHoleIsNoticedByBothEnds) {
       waiting.Callback());
   // It is there: what came behind it was answered.
   ASSERT_OK(caller_.Get().status());
+  const auto worker_end =
+      std::make_shared<LogWatch>("nothing was heard of the controller");
+  const core::ScopedLogSink log(worker_end);
   proxy_.SetBlackHole(true);
   // The controller's end; with a deadline of ten minutes it is no timeout.
   EXPECT_THAT(waiting.Get().status(), HasReason(Reason::UNAVAILABLE));
-  // The worker's end: with its stream it forgets who watched the epoch, but
-  // the connector goes on, and answers the next controller.
+  // The worker's end; the connector goes on, and answers the next controller.
+  worker_end->Wait();
   Caller direct(worker_.control(), "p", 1);
   direct.ref = caller_.ref;
   EXPECT_EQ(direct.State(), core::ConnectorState::kRunning);

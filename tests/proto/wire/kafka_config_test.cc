@@ -1,5 +1,8 @@
 #include "core/sinks/kafka/config.h"
+#include "proto/penstock/v1/connector.pb.h"
 #include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/connector_status.h"
+#include "proto/wire/requests.h"
 #include "proto/wire/spec.h"
 #include "proto/wire/spec_change.h"
 #include "tests/proto/wire/spec_text.h"
@@ -7,6 +10,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace penstock::wire {
 namespace {
@@ -58,6 +63,29 @@ TEST(KafkaSinkSpecTest, OptionsInAnotherOrderAreTheSameBytes) {
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec a, SpecFromProto(one));
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec b, SpecFromProto(other));
   EXPECT_EQ(SpecToBytes(a), SpecToBytes(b));
+}
+
+// Maps of messages have an order of their own, another one in each message.
+TEST(KafkaSinkSpecTest, ManyOptionsHaveOneHashWhereverItIsMade) {
+  v1::ConnectorSpec given = ToKafka();
+  auto& options = *given.mutable_sink()->mutable_kafka()->mutable_options();
+  for (const char* const name : {"client.id", "sasl.username", "sasl.password",
+                                 "ssl.ca.location", "sasl.mechanisms"}) {
+    options[name] = "${env:X}";
+  }
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const std::string bytes = SpecToBytes(spec);
+  core::ConnectorStatus status;
+  status.spec_bytes = bytes;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(ToProto(core::OpenReply(), spec).spec_hash(), SpecHash(bytes));
+    ASSERT_OK_AND_ASSIGN(const v1::GetConnectorResponse sent,
+                         GetResponseToProto(status, v1::GetConnectorRequest()));
+    v1::GetConnectorResponse came;
+    ASSERT_TRUE(came.ParseFromString(sent.SerializeAsString()));
+    ASSERT_OK_AND_ASSIGN(const core::ConnectorStatus shown, FromProto(came));
+    EXPECT_EQ(shown.spec_bytes, bytes);
+  }
 }
 
 TEST(KafkaSinkSpecTest, IsCheckedAsItChecksItself) {
