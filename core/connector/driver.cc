@@ -210,9 +210,11 @@ void Driver::Serve(ReleaseCall& call) {
     if (state_.state != ConnectorState::kClosed) {
       state_.outlet->SetReleased(state_.ledger.released_steps());
     }
-    // Every command comes with a release: most of them release nothing.
-    if (state_.ledger.released_steps() > before) state_.health.Progress();
-    state_.changed = true;
+    // Every command comes with a release, and most of them release nothing.
+    if (state_.ledger.released_steps() > before) {
+      state_.health.Progress();
+      state_.changed = true;
+    }
   }
   state_.Answer(std::move(call.reply), std::move(released));
 }

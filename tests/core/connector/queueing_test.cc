@@ -354,17 +354,19 @@ TEST_F(QueueTest, SupersedeRefusesWhatWaitsBehindABegunStep) {
 
 // The second one's takeover and its command reach the driver in one run.
 TEST_F(QueueTest, SupersedeRefusesNothingBehindIt) {
-  const Answer<QueueReply> old = harness_.QueueStep(1, absl::Seconds(100));
-  harness_.source.AppendNumbered("k", 5);
+  harness_.source.AppendNumbered("k", 3);
+  ASSERT_NE(harness_.MustQueue(1), nullptr);
+  const Answer<QueueReply> old = harness_.QueueStep(2, absl::Seconds(100));
+  harness_.source.AppendNumbered("k", 5, 3);
   Answer<QueueReply> fresh;
   harness_.events->on_changed = [&] {
     harness_.events->on_changed = nullptr;
     harness_.connector->Supersede();
-    harness_.connector->Queue(harness_.RequestOf(1, absl::Seconds(100)),
+    harness_.connector->Queue(harness_.RequestOf(2, absl::Seconds(100)),
                               fresh.Callback());
   };
   harness_.Status();
-  EXPECT_OK(harness_.Release(0).status());
+  EXPECT_OK(harness_.Release(2).status());
   EXPECT_THAT(old.status(), HasReason(Reason::SUPERSEDED));
   EXPECT_FALSE(fresh.came());
   harness_.Advance(absl::Milliseconds(100));

@@ -51,12 +51,14 @@ class WakeTest : public testing::Test {
 
 TEST_F(WakeTest, WhatIsStagedBehindTheLookAnswersAWaitingQueue) {
   Start();
-  harness_.source.AppendNumbered("k", 1);
-  const Answer<QueueReply> answer = harness_.Queue(Request(0, absl::Hours(1)));
+  harness_.source.AppendNumbered("k", 2);
+  EXPECT_EQ(harness_.source.Read(1), 1u);
+  ASSERT_NE(harness_.MustQueue(Request(0, absl::ZeroDuration())), nullptr);
+  const Answer<QueueReply> answer = harness_.Queue(Request(1, absl::Hours(1)));
   EXPECT_FALSE(answer.came());
   StageBehindTheLook();
   // Makes the driver look.
-  EXPECT_OK(harness_.Release(0).status());
+  EXPECT_OK(harness_.Release(1).status());
   EXPECT_EQ(harness_.events->on_changed, nullptr);
   // No time passed.
   ASSERT_OK(answer.status());
