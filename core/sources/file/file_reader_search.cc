@@ -16,6 +16,10 @@ constexpr absl::string_view kLossTag = "file_lost";
 // From the end of one search to the next; but a tenth of the time at most goes
 // into searching.
 constexpr absl::Duration kSearchEvery = absl::Milliseconds(250);
+// Once so many in a row have found nothing to read: of a thousand idle
+// connectors most of the work is this.
+constexpr int kQuietSearches = 40;
+constexpr absl::Duration kSearchEveryWhenQuiet = absl::Seconds(1);
 constexpr int kSearchShare = 10;
 // Looked at in one task.
 constexpr size_t kFoundPerTask = 256;
@@ -55,6 +59,8 @@ void FileReader::Work::EndSearch() {
   FileFollower::News news = follower_.EndSearch(finder_->problem());
   is_searching_ = false;
   has_searched_ = true;
+  quiet_searches_ =
+      news.to_read.empty() ? std::min(quiet_searches_ + 1, kQuietSearches) : 0;
   for (const uint32_t id : news.to_read) {
     KnownFile* const file = files_.Find(id);
     if (file == nullptr || std::exchange(file->is_queued, true)) continue;
@@ -120,7 +126,9 @@ absl::Status FileReader::Work::CheckNotTooMany() {
 void FileReader::Work::ScheduleSearch() {
   if (!is_extended_.load()) return;
   const absl::Duration took = environment_.clock.SteadyNow() - search_begun_;
-  PostAfter(std::max(kSearchEvery, took * kSearchShare), &Work::StartSearch);
+  const absl::Duration every =
+      quiet_searches_ < kQuietSearches ? kSearchEvery : kSearchEveryWhenQuiet;
+  PostAfter(std::max(every, took * kSearchShare), &Work::StartSearch);
 }
 
 void FileReader::Work::ShowFiles(const FileFollower::News& news) {

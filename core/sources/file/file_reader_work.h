@@ -153,6 +153,8 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   bool is_ended_ = false;
   bool is_searching_ = false;
   bool has_searched_ = false;
+  // In a row that found nothing to read; no more than matter.
+  int quiet_searches_ = 0;
   bool has_found_ = false;
   // For the next search.
   Executor::TimerId timer_ = Executor::TimerId::kNone;
