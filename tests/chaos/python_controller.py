@@ -123,8 +123,10 @@ def stale(site):
     harness.wait_until("commits", lambda: site.committed() > 0, alive=[older])
     site.start_controller()
     # Both of its connectors, whichever heard of it.
-    harness.wait_for_end(older, 1)
+    code = harness.wait_for_end(older, 0, 1)
     site.finish()
+    if code == 0:
+        raise harness.TooLate("it had done all before the other one began")
 
 
 def main():
@@ -153,7 +155,8 @@ def main():
             print(f"round {number + 1}: {kind} killed at "
                   f"{', '.join(f'{share:.0%}' for share in shares)}, exactly "
                   "once", flush=True)
-        stale(Site(programs, place, source, modules))
+        harness.strike_in_time(programs, lambda: stale(
+            Site(programs, place, source, modules)))
         print("stale: the older controller ended, exactly once", flush=True)
 
     return harness.main("python_controller", test, arguments.bin)
