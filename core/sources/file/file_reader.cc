@@ -40,7 +40,8 @@ Watermark WatermarkOf(absl::Time time, const FilePosition& file) {
 
 FileReader::Work::Work(const Environment& environment, InputConsumer& consumer,
                        std::unique_ptr<Parser> parser, Options options)
-    : environment_(environment),
+    : StrandWork(environment.io),
+      environment_(environment),
       consumer_(consumer),
       config_(options.config),
       files_(options.position.next_id),
@@ -53,7 +54,6 @@ FileReader::Work::Work(const Environment& environment, InputConsumer& consumer,
           {.compression = config_.compression, .follows = config_.follow}),
       finder_(FinderOf(environment, options)),
       queue_(consumer, [this] { StartReading(); }),
-      strand_(environment.io),
       metrics_(std::make_shared<FileMetrics>()),
       next_id_(options.position.next_id),
       flushed_(options.position, {.is_single = !finder_.has_value()}) {
@@ -69,52 +69,9 @@ FileReader::Work::Work(const Environment& environment, InputConsumer& consumer,
   consumer_.SetCustomMetrics(metrics_);
 }
 
-template <typename Step>
-void FileReader::Work::Run(Step step) {
-  {
-    MutexLock lock(mu_);
-    if (is_stopped_) return;
-    is_running_ = true;
-  }
-  if (!is_closed()) step();
-  MutexLock lock(mu_);
-  is_running_ = false;
-  idle_.NotifyAll();
-}
-
-void FileReader::Work::Post(void (Work::*step)()) {
-  environment_.io.ScheduleTail([self = shared_from_this(), step] {
-    self->strand_.Dispatch(
-        [self, step] { self->Run([&self, step] { ((*self).*step)(); }); });
-  });
-}
-
-void FileReader::Work::PostAfter(absl::Duration delay, void (Work::*step)()) {
-  // A reader that is gone leaves nothing behind until then.
-  timer_ = strand_.PostAfter(delay, [weak = weak_from_this(), step] {
-    if (const std::shared_ptr<Work> self = weak.lock()) {
-      self->Run([&self, step] { ((*self).*step)(); });
-    }
-  });
-}
-
-template <typename Command>
-void FileReader::Work::PostCommand(void (Work::*step)(const Command&),
-                                   Command command) {
-  strand_.Post([self = shared_from_this(), step, command = std::move(command)] {
-    self->Run([&] { ((*self).*step)(command); });
-  });
-}
-
 void FileReader::Work::Stop() {
   is_closed_.store(true);
-  strand_.Close();
-  MutexLock lock(mu_);
-  is_stopped_ = true;
-  idle_.Wait(mu_, [this] {
-    mu_.AssertHeld();
-    return !is_running_;
-  });
+  StopSteps();
 }
 
 void FileReader::Work::Extend() {
@@ -304,7 +261,7 @@ void FileReader::Work::Fail(const absl::Status& status, absl::string_view tag) {
 
 void FileReader::Work::ReleaseMemory() {
   if (is_extended_.load() && !is_ended_) return;
-  strand_.Cancel(timer_);
+  CancelStep(timer_);
   records_.ReleaseMemory();
 }
 

@@ -29,7 +29,7 @@ constexpr size_t kFoundPerTask = 256;
 void FileReader::Work::StartSearch() {
   if (!is_extended_.load() || is_ended_ || is_searching_) return;
   if (has_searched_ && !follows()) return;
-  strand_.Cancel(timer_);
+  CancelStep(timer_);
   is_searching_ = true;
   search_begun_ = environment_.clock.SteadyNow();
   follower_.BeginSearch();
@@ -128,7 +128,7 @@ void FileReader::Work::ScheduleSearch() {
   const absl::Duration took = environment_.clock.SteadyNow() - search_begun_;
   const absl::Duration every =
       quiet_searches_ < kQuietSearches ? kSearchEvery : kSearchEveryWhenQuiet;
-  PostAfter(std::max(every, took * kSearchShare), &Work::StartSearch);
+  timer_ = PostAfter(std::max(every, took * kSearchShare), &Work::StartSearch);
 }
 
 void FileReader::Work::ShowFiles(const FileFollower::News& news) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/mutex.h"
-#include "core/base/strand.h"
+#include "core/base/strand_work.h"
 #include "core/queue/input_queue.h"
 #include "core/sources/file/file_finder.h"
 #include "core/sources/file/file_follower.h"
@@ -27,20 +27,12 @@
 namespace penstock::core {
 
 // Threads: StartReading, Post, Flush and Stop are thread-safe (Flush: one at a
-//          time); all else is confined to the strand.
-class FileReader::Work : public std::enable_shared_from_this<Work> {
+//          time); all else is confined to the strand. A step reads a block, or
+//          makes a result of a part of one.
+class FileReader::Work : public StrandWork<FileReader::Work> {
  public:
   Work(const Environment& environment, InputConsumer& consumer,
        std::unique_ptr<Parser> parser, Options options);
-
-  // Each of these runs a step in the strand, unless all is over by then. A task
-  // of the executor does one step only, so that a connector that reads holds
-  // back no other for longer than a block takes, or a result of a part of one
-  // (INV-13).
-  void Post(void (Work::*step)());
-  template <typename Command>
-  void PostCommand(void (Work::*step)(const Command&), Command command);
-  void PostAfter(absl::Duration delay, void (Work::*step)());
 
   void Extend();
   void Pause();
@@ -69,9 +61,6 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
     std::optional<std::string> looked_into;
     std::vector<std::string> candidates;
   };
-
-  template <typename Step>
-  void Run(Step step) ABSL_LOCKS_EXCLUDED(mu_);
 
   // --- Reading.
   void ReadSome();
@@ -132,7 +121,6 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   std::optional<FileFinder> finder_;
   Turns turns_;
   InputQueue<Moved> queue_;
-  Strand strand_;
   // Shared by: this and the connector, which shows it.
   const std::shared_ptr<FileMetrics> metrics_;
 
@@ -143,9 +131,6 @@ class FileReader::Work : public std::enable_shared_from_this<Work> {
   std::atomic<uint32_t> next_id_;
 
   Mutex mu_;
-  CondVar idle_;
-  bool is_running_ ABSL_GUARDED_BY(mu_) = false;
-  bool is_stopped_ ABSL_GUARDED_BY(mu_) = false;
   // Behind the last step.
   FlushedPlaces flushed_ ABSL_GUARDED_BY(mu_);
 

@@ -37,12 +37,12 @@ Watermark WatermarkOf(absl::Time time, absl::string_view topic,
 KafkaReader::Work::Work(const Environment& environment, InputConsumer& consumer,
                         std::unique_ptr<TopicConsumer> client,
                         std::unique_ptr<MessagePacker> packer, Options options)
-    : environment_(environment),
+    : StrandWork(environment.io),
+      environment_(environment),
       consumer_(consumer),
       config_(std::move(options.config)),
       packer_(std::move(packer)),
       queue_(consumer, [this] { StartReading(); }),
-      strand_(environment.io),
       metrics_(std::make_shared<KafkaMetrics>()),
       ends_(std::move(options.ends)),
       flushed_(std::move(options.position)),
@@ -64,54 +64,9 @@ void KafkaReader::Work::Start() {
   Post(&Work::KeepHouse);
 }
 
-template <typename Step>
-void KafkaReader::Work::Run(Step step) {
-  {
-    MutexLock lock(mu_);
-    if (is_stopped_) return;
-    is_running_ = true;
-  }
-  if (!is_closed()) step();
-  MutexLock lock(mu_);
-  is_running_ = false;
-  idle_.NotifyAll();
-}
-
-void KafkaReader::Work::Post(void (Work::*step)()) {
-  environment_.io.ScheduleTail([self = shared_from_this(), step] {
-    self->strand_.Dispatch(
-        [self, step] { self->Run([&self, step] { ((*self).*step)(); }); });
-  });
-}
-
-void KafkaReader::Work::PostAfter(absl::Duration delay, void (Work::*step)()) {
-  // A reader that is gone leaves nothing behind until then.
-  strand_.PostAfter(delay, [weak = weak_from_this(), step] {
-    if (const std::shared_ptr<Work> self = weak.lock()) {
-      self->Run([&self, step] { ((*self).*step)(); });
-    }
-  });
-}
-
-template <typename Command>
-void KafkaReader::Work::PostCommand(void (Work::*step)(const Command&),
-                                    Command command) {
-  strand_.Post([self = shared_from_this(), step, command = std::move(command)] {
-    self->Run([&] { ((*self).*step)(command); });
-  });
-}
-
 void KafkaReader::Work::Stop() {
   is_closed_.store(true);
-  strand_.Close();
-  {
-    MutexLock lock(mu_);
-    is_stopped_ = true;
-    idle_.Wait(mu_, [this] {
-      mu_.AssertHeld();
-      return !is_running_;
-    });
-  }
+  StopSteps();
   client_.reset();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/mutex.h"
-#include "core/base/strand.h"
+#include "core/base/strand_work.h"
 #include "core/queue/input_queue.h"
 #include "core/sources/kafka/kafka_metrics.h"
 #include "core/sources/kafka/kafka_reader.h"
@@ -25,7 +25,7 @@ namespace penstock::core {
 
 // Threads: StartReading, Post, Flush and Stop are thread-safe (Flush: one at a
 //          time); all else is confined to the strand.
-class KafkaReader::Work : public std::enable_shared_from_this<Work> {
+class KafkaReader::Work : public StrandWork<KafkaReader::Work> {
  public:
   Work(const Environment& environment, InputConsumer& consumer,
        std::unique_ptr<TopicConsumer> client,
@@ -40,8 +40,6 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
     if (!is_read_posted_.exchange(true)) Post(&Work::ReadSome);
   }
   void Flush(const QueueCommand& command) ABSL_LOCKS_EXCLUDED(mu_);
-  template <typename Command>
-  void PostCommand(void (Work::*step)(const Command&), Command command);
   void Replay(const ReplayCommand& command);
   void Skip(const SkipCommand& command);
   void Disconnect() { is_closed_.store(true); }
@@ -77,11 +75,6 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
     std::optional<StepHasher> hasher;
     BufferSize total;
   };
-
-  void Post(void (Work::*step)());
-  void PostAfter(absl::Duration delay, void (Work::*step)());
-  template <typename Step>
-  void Run(Step step) ABSL_LOCKS_EXCLUDED(mu_);
 
   // --- Reading.
   void ReadSome();
@@ -138,7 +131,6 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
   const KafkaSourceConfig config_;
   const std::unique_ptr<MessagePacker> packer_;
   InputQueue<Moved> queue_;
-  Strand strand_;
   // Shared by: this and the connector, which shows it.
   const std::shared_ptr<KafkaMetrics> metrics_;
   // Where the input ends.
@@ -149,9 +141,6 @@ class KafkaReader::Work : public std::enable_shared_from_this<Work> {
   std::atomic<bool> is_read_posted_{false};
 
   Mutex mu_;
-  CondVar idle_;
-  bool is_running_ ABSL_GUARDED_BY(mu_) = false;
-  bool is_stopped_ ABSL_GUARDED_BY(mu_) = false;
   // Behind the last step; its partitions are all that are known.
   KafkaPosition flushed_ ABSL_GUARDED_BY(mu_);
   // By step, the oldest first.
