@@ -113,6 +113,48 @@ void AddVerify(CLI::App& cli, CommandLine& options) {
   });
 }
 
+void AddInfer(CLI::App& cli, CommandLine& options) {
+  InferCommandOptions& to = options.infer;
+  CLI::App* infer = cli.add_subcommand(
+      "infer",
+      "Guess format and columns of a file from a sample of it, and print them "
+      "as YAML for a connector; what they rest on goes to standard error.");
+  infer
+      ->add_option("file", to.file,
+                   "The file, also gzip or zstd; - is standard input")
+      ->required();
+  infer->add_option("--format", to.format, "What it is (default: a guess)")
+      ->check(CLI::IsMember({"csv", "json", "msgpack", "ndjson", "raw"}));
+  infer
+      ->add_option("--delimiter", to.delimiter,
+                   "csv: what stands between fields, \\t for a tab (default: "
+                   "a guess)")
+      ->check([](const std::string& text) {
+        return text.size() == 1 || text == "\\t" ? "" : "one character";
+      });
+  infer
+      ->add_option("--header", to.header,
+                   "csv: whether the first record names the fields")
+      ->check(CLI::IsMember({"yes", "no", "auto"}))
+      ->capture_default_str();
+  infer
+      ->add_option("--sample-bytes", to.sample_bytes,
+                   "How much is looked at, of what a compressed file holds")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 30))
+      ->capture_default_str();
+  infer
+      ->add_option("--records", to.records_max,
+                   "How many records are looked at")
+      ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
+      ->capture_default_str();
+  infer->add_flag("--pipeline", to.pipeline,
+                  "Print a whole pipeline file, into files of a directory");
+  infer->footer(
+      "Each good record of the sample fits the columns, and nothing of it is\n"
+      "lost: 007 stays text. What was not sure is said on standard error.\n"
+      "Example: penstock infer --pipeline orders.csv.gz > orders.yaml");
+}
+
 void AddWorkerTarget(CLI::App& command, WorkerTarget& worker) {
   command
       .add_option("--worker", worker.target,
@@ -392,6 +434,7 @@ void AddCommands(CLI::App& cli, CommandLine& line) {
   cli.require_subcommand(1);
   AddRun(cli, line);
   AddVerify(cli, line);
+  AddInfer(cli, line);
   AddValidate(cli, line);
   AddDescribe(cli, line);
   AddDoctor(cli, line);

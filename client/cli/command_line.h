@@ -5,6 +5,7 @@
 #include "client/cli/describe_command.h"
 #include "client/cli/doctor_command.h"
 #include "client/cli/hand_commands.h"
+#include "client/cli/infer_command.h"
 #include "client/cli/inspect_commands.h"
 #include "client/cli/report_commands.h"
 #include "client/cli/run_command.h"
@@ -26,6 +27,7 @@ namespace penstock::client {
 struct CommandLine {
   RunOptions run;
   VerifyOptions verify;
+  InferCommandOptions infer;
   ValidateOptions validate;
   DescribeOptions describe;
   ReportOptions report;

@@ -23,6 +23,9 @@ CliExit RunChosen(const CLI::App& cli, const CommandLine& options) {
   if (cli.got_subcommand("verify")) {
     return penstock::client::RunVerify(options.verify);
   }
+  if (cli.got_subcommand("infer")) {
+    return penstock::client::RunInfer(options.infer);
+  }
   if (cli.got_subcommand("validate")) {
     return penstock::client::RunValidate(options.validate);
   }

@@ -11,9 +11,6 @@
 namespace penstock::core {
 namespace {
 
-// The extension that is a timestamp.
-constexpr int8_t kTimestampType = -1;
-
 absl::string_view NameOf(MsgpackKind kind) {
   switch (kind) {
     case MsgpackKind::kNil:
@@ -63,47 +60,17 @@ ValueFault TakeBytes(const Column& column, absl::string_view bytes,
   return ValueFault::kIsBinary;
 }
 
-// Source: the MessagePack specification, "Timestamp extension type".
 ValueFault TakeTimestamp(const Column& column, absl::string_view bytes,
                          Value& value) {
-  uint64_t number = 0;
-  const auto read = [&](size_t begin, size_t size) {
-    number = 0;
-    for (const char byte : bytes.substr(begin, size)) {
-      number = number << 8 | static_cast<unsigned char>(byte);
-    }
-    return number;
-  };
-  int64_t seconds = 0;
-  uint64_t nanos = 0;
-  if (bytes.size() == 4) {
-    seconds = static_cast<int64_t>(read(0, 4));
-  } else if (bytes.size() == 8) {
-    nanos = read(0, 8) >> 34;
-    seconds = static_cast<int64_t>(number & ((uint64_t{1} << 34) - 1));
-  } else if (bytes.size() == 12) {
-    nanos = read(0, 4);
-    seconds = static_cast<int64_t>(read(4, 8));
-  } else {
-    return ValueFault::kNotTimestamp;
-  }
-  if (nanos > 999'999'999) return ValueFault::kNotTimestamp;
+  Value moment;
+  const ValueFault fault = ReadMsgpackMoment(bytes, column.precision, moment);
+  if (fault == ValueFault::kNotTimestamp) return fault;
   if (column.type != SqlType::kTimestamptz) {
     return column.type == SqlType::kTimestamp ? ValueFault::kHasZone
                                               : ValueFault::kIsExtension;
   }
-  uint64_t unit = 1;
-  for (uint32_t i = column.precision; i < 9; ++i) unit *= 10;
-  if (nanos % unit != 0) return ValueFault::kTooManyDecimals;
-  // The least and the greatest number mean infinity.
-  constexpr int64_t kSecondsMax = INT64_MAX / 1'000'000 - 1;
-  if (seconds > kSecondsMax || seconds < -kSecondsMax) {
-    return ValueFault::kOutOfRange;
-  }
-  value = Value::Timestamptz(
-      seconds * 1'000'000 + static_cast<int64_t>(nanos / 1'000),
-      static_cast<uint32_t>(nanos % 1'000));
-  return ValueFault::kNone;
+  if (fault == ValueFault::kNone) value = moment;
+  return fault;
 }
 
 // Lifetime: a view of the record.
@@ -180,7 +147,7 @@ ValueFault MsgpackTokens::TakeSingle(const Column& column, ValueArena& arena,
     case MsgpackKind::kBin:
       return TakeBytes(column, item.bytes, value);
     case MsgpackKind::kExt:
-      return item.ext_type == kTimestampType
+      return item.ext_type == kMsgpackMoment
                  ? TakeTimestamp(column, item.bytes, value)
                  : ValueFault::kIsExtension;
     default:
@@ -219,6 +186,45 @@ ValueFault MsgpackTokens::TakeVariant(ValueArena& arena, Value& value,
 bool ReadPackedRow(RowReader& reader, absl::string_view record,
                    ValueArena& arena) {
   return reader.Read(MsgpackTokens(record), arena);
+}
+
+// Source: the MessagePack specification, "Timestamp extension type".
+ValueFault ReadMsgpackMoment(absl::string_view bytes, uint32_t decimals,
+                             Value& value) {
+  uint64_t number = 0;
+  const auto read = [&](size_t begin, size_t size) {
+    number = 0;
+    for (const char byte : bytes.substr(begin, size)) {
+      number = number << 8 | static_cast<unsigned char>(byte);
+    }
+    return number;
+  };
+  int64_t seconds = 0;
+  uint64_t nanos = 0;
+  if (bytes.size() == 4) {
+    seconds = static_cast<int64_t>(read(0, 4));
+  } else if (bytes.size() == 8) {
+    nanos = read(0, 8) >> 34;
+    seconds = static_cast<int64_t>(number & ((uint64_t{1} << 34) - 1));
+  } else if (bytes.size() == 12) {
+    nanos = read(0, 4);
+    seconds = static_cast<int64_t>(read(4, 8));
+  } else {
+    return ValueFault::kNotTimestamp;
+  }
+  if (nanos > 999'999'999) return ValueFault::kNotTimestamp;
+  uint64_t unit = 1;
+  for (uint32_t i = decimals; i < 9; ++i) unit *= 10;
+  if (nanos % unit != 0) return ValueFault::kTooManyDecimals;
+  // The least and the greatest number mean infinity.
+  constexpr int64_t kSecondsMax = INT64_MAX / 1'000'000 - 1;
+  if (seconds > kSecondsMax || seconds < -kSecondsMax) {
+    return ValueFault::kOutOfRange;
+  }
+  value = Value::Timestamptz(
+      seconds * 1'000'000 + static_cast<int64_t>(nanos / 1'000),
+      static_cast<uint32_t>(nanos % 1'000));
+  return ValueFault::kNone;
 }
 
 }  // namespace penstock::core
