@@ -2,6 +2,8 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/mutex.h"
+#include "core/kafka/kafka_reaper.h"
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
@@ -21,19 +23,37 @@ constexpr int kLogWarning = 4;
 
 }  // namespace
 
+// Logs come on any thread, also of a client that is stuck at its end, when the
+// KafkaClient is gone. All other callbacks come from who polls the client.
+struct KafkaClient::Link {
+  explicit Link(KafkaClient& its) : client(its) {}
+
+  KafkaClient& client;
+  Mutex mu;
+  // `client` is gone.
+  bool is_left ABSL_GUARDED_BY(mu) = false;
+};
+
 KafkaClient::KafkaClient(std::vector<std::string> secrets,
                          KafkaObserver& observer, const Clock& clock)
     : secrets_(std::move(secrets)),
       observer_(observer),
-      log_limit_(kLogsMax, kLogWindow, clock) {}
+      log_limit_(kLogsMax, kLogWindow, clock),
+      link_(std::make_shared<Link>(*this)) {}
 
 absl::StatusOr<std::unique_ptr<KafkaClient>> KafkaClient::Create(
     rd_kafka_type_t type, KafkaConf conf, KafkaObserver& observer,
     const Clock& clock) {
-  // The callbacks hold its address.
+  if (KafkaReaper::Shared().Stuck() >= KafkaReaper::kStuckMax) {
+    return MakeError(
+        Reason::UNAVAILABLE,
+        absl::StrCat("kafka: ", KafkaReaper::kStuckMax,
+                     " clients of librdkafka in this process do not end; "
+                     "restart the worker"));
+  }
   std::unique_ptr<KafkaClient> client(
       new KafkaClient(std::move(conf.secrets), observer, clock));
-  rd_kafka_conf_set_opaque(conf.conf.get(), client.get());
+  rd_kafka_conf_set_opaque(conf.conf.get(), client->link_.get());
   rd_kafka_conf_set_log_cb(conf.conf.get(), &KafkaClient::Log);
   rd_kafka_conf_set_error_cb(conf.conf.get(), &KafkaClient::Error);
   rd_kafka_conf_set_stats_cb(conf.conf.get(), &KafkaClient::Statistics);
@@ -56,7 +76,9 @@ absl::StatusOr<std::unique_ptr<KafkaClient>> KafkaClient::Create(
 
 KafkaClient::~KafkaClient() {
   if (handle_ == nullptr) return;
-  rd_kafka_destroy_flags(handle_, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+  if (KafkaReaper::Shared().End(handle_, link_)) return;
+  MutexLock lock(link_->mu);
+  link_->is_left = true;
 }
 
 std::string KafkaClient::Redact(absl::string_view text) const {
@@ -67,21 +89,25 @@ std::string KafkaClient::Redact(absl::string_view text) const {
 
 void KafkaClient::Log(const rd_kafka_t* handle, int level, const char* facility,
                       const char* text) {
-  auto& self = *static_cast<KafkaClient*>(rd_kafka_opaque(handle));
-  const std::string shown = self.Redact(text);
+  auto& link = *static_cast<Link*>(rd_kafka_opaque(handle));
+  MutexLock lock(link.mu);
+  if (!link.is_left) link.client.WriteLog(level, facility, text);
+}
+
+void KafkaClient::WriteLog(int level, const char* facility, const char* text) {
+  const std::string shown = Redact(text);
   if (level <= kLogError) {
-    LOG_EVERY(ERROR, self.log_limit_) << "kafka: " << facility << ": " << shown;
+    LOG_EVERY(ERROR, log_limit_) << "kafka: " << facility << ": " << shown;
   } else if (level <= kLogWarning) {
-    LOG_EVERY(WARNING, self.log_limit_)
-        << "kafka: " << facility << ": " << shown;
+    LOG_EVERY(WARNING, log_limit_) << "kafka: " << facility << ": " << shown;
   } else {
-    LOG_EVERY(INFO, self.log_limit_) << "kafka: " << facility << ": " << shown;
+    LOG_EVERY(INFO, log_limit_) << "kafka: " << facility << ": " << shown;
   }
 }
 
 void KafkaClient::Error(rd_kafka_t* handle, int code, const char* text,
                         void* self) {
-  auto& client = *static_cast<KafkaClient*>(self);
+  auto& client = static_cast<Link*>(self)->client;
   auto error = static_cast<rd_kafka_resp_err_t>(code);
   if (error != RD_KAFKA_RESP_ERR__FATAL) {
     client.observer_.OnError(error, client.Redact(text));
@@ -97,7 +123,7 @@ void KafkaClient::Error(rd_kafka_t* handle, int code, const char* text,
 
 int KafkaClient::Statistics(rd_kafka_t* /*handle*/, char* json, size_t bytes,
                             void* self) {
-  auto& client = *static_cast<KafkaClient*>(self);
+  auto& client = static_cast<Link*>(self)->client;
   const absl::StatusOr<KafkaStatistics> statistics =
       ParseKafkaStatistics({json, bytes});
   if (statistics.ok()) {
@@ -111,7 +137,7 @@ int KafkaClient::Statistics(rd_kafka_t* /*handle*/, char* json, size_t bytes,
 
 void KafkaClient::Delivery(rd_kafka_t* /*handle*/,
                            const rd_kafka_message_t* message, void* self) {
-  static_cast<KafkaClient*>(self)->observer_.OnDelivery(*message);
+  static_cast<Link*>(self)->client.observer_.OnDelivery(*message);
 }
 
 }  // namespace penstock::core

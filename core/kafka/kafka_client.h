@@ -33,16 +33,18 @@ class KafkaObserver {
 
 // Owner:     a source or a sink.
 // Threads:   thread-safe, as librdkafka's handle is.
-// Lifecycle: connects by itself, for as long as it lives. Destruction leaves no
-//            thread behind; it sends nothing, and blocks for what librdkafka
-//            needs to end its threads. All handles from it must be gone.
+// Lifecycle: connects by itself, for as long as it lives. Destruction sends
+//            nothing, and blocks for what librdkafka needs to end its threads,
+//            but no longer than KafkaReaper waits. All handles from it must be
+//            gone.
 // Bound:     as its options say (queued.max.messages.kbytes,
 //            queue.buffering.max.kbytes).
 class KafkaClient {
  public:
   // `observer` and `clock` outlive the client. Logs of librdkafka go to ours,
   // secrets blotted out, at most 20 a minute.
-  // Errors: INVALID_CONFIG: options that contradict one another.
+  // Errors: INVALID_CONFIG: options that contradict one another; UNAVAILABLE:
+  // too many clients of this process do not end.
   static absl::StatusOr<std::unique_ptr<KafkaClient>> Create(
       rd_kafka_type_t type, KafkaConf conf, KafkaObserver& observer,
       const Clock& clock);
@@ -56,6 +58,9 @@ class KafkaClient {
   std::string Redact(absl::string_view text) const;
 
  private:
+  // What librdkafka's threads know of a client.
+  struct Link;
+
   KafkaClient(std::vector<std::string> secrets, KafkaObserver& observer,
               const Clock& clock);
 
@@ -66,10 +71,13 @@ class KafkaClient {
                         void* self);
   static void Delivery(rd_kafka_t* handle, const rd_kafka_message_t* message,
                        void* self);
+  void WriteLog(int level, const char* facility, const char* text);
 
   const std::vector<std::string> secrets_;
   KafkaObserver& observer_;
   RateLimit log_limit_;
+  // Shared by: this and, while the client ends, KafkaReaper.
+  std::shared_ptr<Link> link_;
   rd_kafka_t* handle_ = nullptr;
 };
 

@@ -96,12 +96,13 @@ def default_store(directory):
 def write_pipeline(directory, source, *, name="chaos", socket=None,
                    checkpoint="200ms", shards=SHARDS, key="key", limits=None,
                    delivery=None, level=None, on_parse_error=None, beside=None, store=None,
-                   lease=None, sink=None):
+                   lease=None, sink=None, read=None):
     """Writes a pipeline file; its output goes to `directory`/out.
 
     `beside`: the source of a second connector, whose output goes to
     `directory`/beside. `store`: another than SQLite's in `directory`. `sink`:
-    another than files, in YAML.
+    another than files, in YAML. `read`: another source than the file
+    `source`, in YAML.
     """
     path = os.path.join(directory, "pipeline.yaml")
     lines = [f"name: {name}", f"store: '{store or default_store(directory)}'",
@@ -113,12 +114,12 @@ def write_pipeline(directory, source, *, name="chaos", socket=None,
     if socket:
         lines.append(f"workers: [{{address: 'unix:{socket}'}}]")
     lines.append("connectors:")
-    connectors = [("orders", source, "out")]
+    connectors = [("orders", read or f"file: {{path: '{source}'}}", "out")]
     if beside:
-        connectors.append(("beside", beside, "beside"))
-    for connector, read, written in connectors:
+        connectors.append(("beside", f"file: {{path: '{beside}'}}", "beside"))
+    for connector, from_, written in connectors:
         lines += [f"  - name: {connector}",
-                  f"    source: {{file: {{path: '{read}'}}}}",
+                  "    source: {" + from_ + "}",
                   f"    format: {{ndjson: {{key: {key}}}}}",
                   "    sink: {" + (
                       sink or f"file: {{path: '{directory}/{written}'}}") + "}",

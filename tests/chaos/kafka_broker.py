@@ -133,7 +133,7 @@ class KafkaBroker:
 
     def end_offsets(self, topic, partitions):
         """How far the log is, by partition, what is not committed included."""
-        text = self._kcat("-Q", *(
+        text = self._kcat("-Q", "-X", "isolation.level=read_uncommitted", *(
             argument for partition in range(partitions)
             for argument in ("-t", f"{topic}:{partition}:-1"))).decode()
         ends = {}

@@ -75,7 +75,11 @@ class Site:
 
     def tried(self):
         """Messages that were ever sent, those not committed included."""
-        return sum(self.broker.end_offsets(self.topic, PARTITIONS).values())
+        try:
+            return sum(
+                self.broker.end_offsets(self.topic, PARTITIONS).values())
+        except harness.Failure:
+            return 0  # The broker is not quite back yet.
 
     def wait_for(self, messages):
         harness.wait_until(f"{messages} messages",

@@ -27,6 +27,11 @@ void KafkaMock::CreateTopic(const std::string& topic, int partitions) {
            RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
+void KafkaMock::Forget(const std::string& topic) {
+  rd_kafka_mock_topic_set_error(cluster_, topic.c_str(),
+                                RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+}
+
 void KafkaMock::FailNext(KafkaRequest request,
                          std::span<const rd_kafka_resp_err_t> errors) {
   rd_kafka_mock_push_request_errors_array(

@@ -48,6 +48,8 @@ class KafkaMock {
   const std::string& bootstrap() const { return bootstrap_; }
   // Topics are also made when first written to, with 4 partitions.
   void CreateTopic(const std::string& topic, int partitions);
+  // As if it had been deleted: clients are told that it is not there.
+  void Forget(const std::string& topic);
   // The next requests of that kind get these errors, one each;
   // RD_KAFKA_RESP_ERR__TRANSPORT cuts the connection instead.
   void FailNext(KafkaRequest request,

@@ -94,7 +94,7 @@ RdKafkaConsumer::~RdKafkaConsumer() {
     rd_kafka_queue_cb_event_enable(callbacks_.get(), nullptr, nullptr);
     rd_kafka_queue_cb_event_enable(messages_.get(), nullptr, nullptr);
   }
-  FreeReceived();
+  if (client_ != nullptr) Assign({}).IgnoreError();
   messages_.reset();
   callbacks_.reset();
 }
@@ -219,21 +219,61 @@ absl::StatusOr<std::vector<int64_t>> RdKafkaConsumer::FindOffsets(
   return offsets;
 }
 
+KafkaQueueHandle RdKafkaConsumer::QueueOf(const std::string& topic,
+                                          int32_t partition) {
+  return KafkaQueueHandle(rd_kafka_queue_get_partition(
+      client_->handle(), topic.c_str(), partition));
+}
+
+void RdKafkaConsumer::EmptyLeft() {
+  if (left_.empty()) return;
+  // librdkafka's main thread takes requests one by one: this one is answered
+  // when it has stopped what was left, and nothing new gets in there.
+  rd_kafka_topic_partition_list_t* assigned = nullptr;
+  if (rd_kafka_assignment(client_->handle(), &assigned) ==
+      RD_KAFKA_RESP_ERR_NO_ERROR) {
+    rd_kafka_topic_partition_list_destroy(assigned);
+  }
+  std::array<rd_kafka_message_t*, 64> messages{};
+  for (const KafkaQueueHandle& queue : left_) {
+    ssize_t count = 0;
+    do {
+      count = rd_kafka_consume_batch_queue(queue.get(), 0, messages.data(),
+                                           messages.size());
+      for (ssize_t i = 0; i < count; ++i) {
+        rd_kafka_message_destroy(messages[static_cast<size_t>(i)]);
+      }
+    } while (count > 0);
+  }
+  left_.clear();
+}
+
 absl::Status RdKafkaConsumer::Assign(std::span<const Assignment> partitions) {
   FreeReceived();
-  ids_.clear();
   last_topic_ = nullptr;
-  for (const Assignment& one : partitions) {
-    ids_[{one.place.topic, one.place.partition}] = one.id;
+  for (const auto& [place, was] : assigned_) {
+    if (!was.is_finished) left_.push_back(QueueOf(place.first, place.second));
   }
-  const KafkaPartitionsHandle list = ListOf(partitions);
-  const rd_kafka_resp_err_t code = rd_kafka_assign(
-      client_->handle(), partitions.empty() ? nullptr : list.get());
+  assigned_.clear();
+  // All of them are left, also what is assigned again: where the topic is gone
+  // that is another object.
+  rd_kafka_resp_err_t code = rd_kafka_assign(client_->handle(), nullptr);
+  EmptyLeft();
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR && !partitions.empty()) {
+    for (const Assignment& one : partitions) {
+      assigned_[{one.place.topic, one.place.partition}] = {.id = one.id};
+    }
+    code = rd_kafka_assign(client_->handle(), ListOf(partitions).get());
+  }
   if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
   return MakeKafkaError(code, "assign partitions");
 }
 
 void RdKafkaConsumer::Finish(const TopicPartition& place) {
+  const auto found = assigned_.find({place.topic, place.partition});
+  if (found == assigned_.end() || found->second.is_finished) return;
+  found->second.is_finished = true;
+  left_.push_back(QueueOf(place.topic, place.partition));
   const Assignment one{.place = place, .id = 0, .offset = 0};
   const KafkaPartitionsHandle list = ListOf({&one, 1});
   // Not paused: a partition that was takes a second to come back.
@@ -248,11 +288,11 @@ std::optional<uint32_t> RdKafkaConsumer::IdOf(
     return last_id_;
   }
   const auto found =
-      ids_.find({rd_kafka_topic_name(message.rkt), message.partition});
-  if (found == ids_.end()) return std::nullopt;
+      assigned_.find({rd_kafka_topic_name(message.rkt), message.partition});
+  if (found == assigned_.end()) return std::nullopt;
   last_topic_ = message.rkt;
   last_partition_ = message.partition;
-  last_id_ = found->second;
+  last_id_ = found->second.id;
   return last_id_;
 }
 

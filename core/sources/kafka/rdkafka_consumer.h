@@ -65,6 +65,14 @@ class RdKafkaConsumer final : public TopicConsumer, private KafkaObserver {
   // Of a message; nullopt: of no partition that is assigned.
   std::optional<uint32_t> IdOf(const rd_kafka_message_t& message);
   void FreeReceived();
+  // A partition that is left has something in its queue that refers to itself
+  // (librdkafka 2.0.2; its issue 4724), and a broker's thread lives as long as
+  // its partitions. Of those whose topic is gone by then nobody empties it. So
+  // whoever leaves partitions takes their queues first, and empties them behind
+  // it.
+  KafkaQueueHandle QueueOf(const std::string& topic, int32_t partition);
+  // Empties `left_`, whose partitions are no longer assigned.
+  void EmptyLeft();
 
   const Clock& clock_;
   std::unique_ptr<KafkaClient> client_;
@@ -72,7 +80,14 @@ class RdKafkaConsumer final : public TopicConsumer, private KafkaObserver {
   KafkaQueueHandle callbacks_;
   absl::AnyInvocable<void()> wake_;
 
-  absl::flat_hash_map<std::pair<std::string, int32_t>, uint32_t> ids_;
+  struct Assigned {
+    uint32_t id = 0;
+    // Nothing more is wanted of it.
+    bool is_finished = false;
+  };
+  absl::flat_hash_map<std::pair<std::string, int32_t>, Assigned> assigned_;
+  // Of partitions that were left since the last EmptyLeft.
+  std::vector<KafkaQueueHandle> left_;
   // The partition of the message before: runs of one are the rule.
   const void* last_topic_ = nullptr;
   int32_t last_partition_ = -1;

@@ -7,6 +7,7 @@
 #include "core/base/thread_pool_executor.h"
 #include "core/format/raw/raw_format.h"
 #include "core/kafka/kafka_handles.h"
+#include "core/kafka/kafka_reaper.h"
 #include "core/sources/kafka/kafka_source.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/kafka_broker.h"
@@ -223,6 +224,89 @@ TEST_F(RdKafkaConsumerTest, TransactionsLeaveGapsThatAStepSpans) {
   const auto again = Ask(ReplayCommand{.metadata = step.seek()});
   EXPECT_EQ(again.records, step.records);
   EXPECT_EQ(again.replay_hash, step.hash.value);
+}
+
+// librdkafka 2.0.2 does not end a client whose topic went while it was
+// assigned, unless it is emptied of what it has to say of it:
+// RdKafkaConsumer::EmptyLeft.
+class GoneTopicTest : public RdKafkaConsumerTest {
+ protected:
+  // Reads a message of each partition, has `remove` remove the topic, and waits
+  // until the client has been told.
+  template <typename Remove>
+  std::unique_ptr<TopicConsumer> ReadUntilGone(const std::string& bootstrap,
+                                               Remove remove) {
+    config_.options["bootstrap.servers"] = bootstrap;
+    config_.options["topic.metadata.refresh.interval.ms"] = "50";
+    auto made = RdKafkaConsumer::Create(config_, environment_);
+    EXPECT_OK(made);
+    std::unique_ptr<TopicConsumer> consumer = *std::move(made);
+    EXPECT_OK(consumer->Assign(All()));
+    const absl::Time end = absl::Now() + absl::Minutes(1);
+    size_t seen = 0;
+    while (seen < size_t{kPartitions} && absl::Now() < end) {
+      for (const KafkaEvent& event : consumer->Receive(10)) {
+        if (event.kind == KafkaEvent::Kind::kMessage) ++seen;
+      }
+    }
+    EXPECT_EQ(seen, size_t{kPartitions});
+    remove();
+    bool is_there = true;
+    while (is_there && absl::Now() < end) {
+      auto topics = consumer->ListTopics(config_.topics, end);
+      EXPECT_OK(topics);
+      is_there = !topics.ok() || !topics->empty();
+    }
+    EXPECT_FALSE(is_there);
+    return consumer;
+  }
+  void Fill(const std::string& bootstrap) {
+    for (int i = 0; i < kPartitions; ++i) Write(bootstrap, {"a"}, i);
+  }
+  std::vector<TopicConsumer::Assignment> All() const {
+    std::vector<TopicConsumer::Assignment> all;
+    for (int i = 0; i < kPartitions; ++i) all.push_back({Place(i), 0, 0});
+    return all;
+  }
+  TopicConsumer::TopicPartition Place(int32_t partition) const {
+    return {.topic = topic_, .partition = partition};
+  }
+  // That nobody waited for it in vain.
+  static void ExpectEnds(std::unique_ptr<TopicConsumer> consumer) {
+    consumer.reset();
+    EXPECT_EQ(KafkaReaper::Shared().Stuck(), 0u);
+  }
+
+  static constexpr int kPartitions = 4;
+};
+
+TEST_F(GoneTopicTest, AClientEnds) {
+  KafkaMock mock;
+  mock.CreateTopic(topic_, kPartitions);
+  Fill(mock.bootstrap());
+  ExpectEnds(ReadUntilGone(mock.bootstrap(), [&] { mock.Forget(topic_); }));
+}
+
+TEST_F(GoneTopicTest, AClientThatHasFinishedItEnds) {
+  KafkaMock mock;
+  mock.CreateTopic(topic_, kPartitions);
+  Fill(mock.bootstrap());
+  auto consumer = ReadUntilGone(mock.bootstrap(), [&] { mock.Forget(topic_); });
+  consumer->Finish(Place(0));
+  consumer->Finish(Place(0));
+  const auto all = All();
+  EXPECT_OK(consumer->Assign(std::span(all).subspan(0, 2)));
+  consumer->Finish(Place(1));
+  ExpectEnds(std::move(consumer));
+}
+
+TEST_F(GoneTopicTest, AClientOfARealBrokerEnds) {
+  PENSTOCK_NEED_KAFKA();
+  const std::string& bootstrap = KafkaBroker::Shared().bootstrap();
+  CreateKafkaTopic(bootstrap, topic_, kPartitions);
+  Fill(bootstrap);
+  ExpectEnds(
+      ReadUntilGone(bootstrap, [&] { DeleteKafkaTopic(bootstrap, topic_); }));
 }
 
 TEST_F(RdKafkaConsumerTest, ATopicMadeAnewIsNoticed) {

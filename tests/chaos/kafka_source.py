@@ -1,0 +1,437 @@
+#!/usr/bin/env python3
+"""A topic of a Kafka broker into files, topics and tables, whatever dies.
+
+Worker, controller, both or the broker are killed in the middle, one to three
+times a round, and what the topic has committed arrives exactly once: each
+key's sequence is complete, in order, single. Between the committed messages
+are aborted ones. At last messages are still written while they are read, and
+the run is told to stop when all of them are there.
+
+With --mock the broker is librdkafka's mock (kafka_mock.cc), which can be had
+everywhere: into files only, nothing is aborted, and it is stopped and woken
+instead of killed, for it keeps nothing.
+
+  PENSTOCK_CHAOS_ROUNDS   rounds (3)
+  PENSTOCK_CHAOS_RECORDS  messages (40,000)
+  PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import harness
+import kafka_broker
+
+# Dozens of steps, so that strikes meet many commits.
+LIMITS = {"block_bytes": "64KiB", "step_bytes": "64KiB",
+          "step_bytes_max": "128KiB", "chunk_bytes_max": "32KiB"}
+SHARDS = 2
+PARTITIONS = 3
+KEYS = 50
+# As many as are coprime with the number of targets, so that all of them meet.
+KINDS = ("worker", "broker", "controller", "both", "local worker")
+TABLE = ("CREATE TABLE orders (body text,"
+         " number bigint GENERATED ALWAYS AS IDENTITY)")
+# A client that finds no broker waits for up to ten seconds of its own accord.
+BACKOFF = "reconnect.backoff.max.ms: 500"
+# So many transactions the topic is written in, an aborted one behind each.
+TRANSACTIONS = 4
+
+
+def make_messages(path, records, seed):
+    """Lines of key, tab and JSON with the key's own sequence: {key: length}."""
+    rng = random.Random(seed)
+    lengths = collections.Counter()
+    with open(path, "w", encoding="utf-8") as out:
+        for _ in range(records):
+            key = f"k{rng.randrange(KEYS)}"
+            pad = "x" * rng.randrange(120)
+            out.write(f'{key}\t{{"key":"{key}","seq":{lengths[key]},'
+                      f'"pad":"{pad}"}}\n')
+            lengths[key] += 1
+    return lengths
+
+
+class Files:
+    """What arrived in files, of a shard in the order of its files."""
+
+    def __init__(self, directory):
+        self.out = os.path.join(directory, "out")
+        self.sink = None
+
+    def count(self):
+        return sum(1 for _ in self.values())
+
+    def values(self):
+        for file in sorted(harness.committed_files(self.out)):
+            with open(file.path, "rb") as data:
+                yield from data.read(file.size).splitlines()
+
+
+class Topic:
+    """What arrived in a topic, of a partition in its order."""
+
+    def __init__(self, broker, topic):
+        self.broker = broker
+        self.topic = topic
+        broker.make_topic(topic, PARTITIONS)
+        self.sink = (f"kafka: {{topic: {topic}, options: "
+                     f"{{bootstrap.servers: '{broker.bootstrap}', "
+                     f"{BACKOFF}}}}}")
+
+    def count(self):
+        try:
+            return sum(
+                self.broker.end_offsets(self.topic, PARTITIONS).values())
+        except harness.Failure:
+            return 0  # The broker is not quite back yet.
+
+    def values(self):
+        return (one.value for one in self.broker.read(self.topic))
+
+
+class Table:
+    """What arrived in a table, in the order in which it was written."""
+
+    def __init__(self, server, database):
+        self.server = server
+        self.database = database
+        server.make_database(database)
+        server.rows(database, TABLE)
+        self.sink = (f"postgres: {{url: '{server.url(database)}', table: "
+                     "orders, create_table: true}")
+
+    def count(self):
+        return int(self.server.rows(
+            self.database, "SELECT last_value FROM orders_number_seq")[0][0])
+
+    def values(self):
+        return (row[0] for row in self.server.rows(
+            self.database, "SELECT body FROM orders ORDER BY number"))
+
+
+class Site:
+    """One fresh pipeline with the processes that drive it."""
+
+    def __init__(self, programs, directory, broker, lengths, target, *,
+                 topic="orders", local=False, ends=True):
+        self.programs = programs
+        self.broker = broker
+        self.lengths = lengths
+        self.target = target
+        self.directory = directory
+        self.socket = None if local else os.path.join(directory, "w.sock")
+        self.pipeline = harness.write_pipeline(
+            directory, None, socket=self.socket, limits=LIMITS, shards=SHARDS,
+            sink=target.sink, read=f"kafka: {{topics: [{topic}], stop_at_end: "
+            f"{'true' if ends else 'false'}, options: {{bootstrap.servers: "
+            f"'{broker.bootstrap}', group.id: {topic}, {BACKOFF}}}}}")
+        self.worker = self.run = None
+        if not local:
+            self.start_worker()
+        self.start_run()
+
+    def start_worker(self):
+        self.worker = self.programs.start_worker(
+            self.socket, os.path.join(self.directory, "worker"))
+
+    def start_run(self):
+        self.run = self.programs.start_run(self.pipeline)
+
+    def wait_for(self, count):
+        harness.wait_until(f"{count} messages",
+                           lambda: self.target.count() >= count,
+                           alive=[self.run])
+
+    def finish(self):
+        harness.wait_for_end(self.run, 0)
+        self.verify()
+        if self.worker is not None:
+            harness.kill(self.worker)
+
+    def verify(self):
+        """Each key's sequence is complete, in order, single."""
+        found = collections.Counter()
+        for value in map(json.loads, self.target.values()):
+            key = value["key"]
+            if value["seq"] != found[key]:
+                raise harness.Failure(
+                    f"key {key} goes on with {value['seq']} behind "
+                    f"{found[key]} others")
+            found[key] += 1
+        if found != self.lengths:
+            raise harness.Failure(
+                f"{sum(found.values())} messages arrived of "
+                f"{sum(self.lengths.values())}")
+
+
+def strike(site, kind):
+    """One blow, or two at once, and what a supervisor would do then.
+
+    Returns whether it met a run that was not over.
+    """
+    if site.run.poll() is not None:
+        return False
+    if kind == "local worker":
+        return harness.kill_local_worker(site.run)
+    if kind == "broker":
+        site.broker.kill()
+        site.broker.start()
+        return True
+    if kind in ("worker", "both"):
+        harness.kill(site.worker)
+    if kind in ("controller", "both"):
+        harness.kill(site.run)
+    if kind in ("worker", "both"):
+        site.start_worker()
+    if kind in ("controller", "both"):
+        site.start_run()
+    return True
+
+
+def play_round(site, rng, kind):
+    """How many strikes came before the run had ended."""
+    moments = sorted(rng.uniform(0.02, 0.8)
+                     for _ in range(rng.choice((1, 1, 2, 3))))
+    struck = 0
+    for moment in moments:
+        if site.run.poll() is None:
+            site.wait_for(int(moment * sum(site.lengths.values())))
+        # Anywhere between two commits, not only just behind one.
+        time.sleep(rng.uniform(0, 0.03))
+        if not strike(site, kind):
+            break
+        struck += 1
+    site.finish()
+    if struck == 0:
+        raise harness.TooLate("the run ended before it could be struck")
+    return struck
+
+
+def while_written(site, path):
+    """Messages are written while they are read, and a worker dies twice."""
+    total = sum(site.lengths.values())
+    writer = threading.Thread(
+        target=site.broker.write,
+        args=("live", path, "-K", "\t", "-X", "linger.ms=5", "-X",
+              "batch.num.messages=500"))
+    writer.start()
+    try:
+        for share in (3, 2):
+            site.wait_for(total // share)
+            strike(site, "worker")
+        site.wait_for(total)
+    finally:
+        writer.join()
+    site.run.send_signal(signal.SIGTERM)
+    harness.wait_for_end(site.run, 0, harness.NOT_CHECKPOINTED)
+    site.verify()
+    harness.kill(site.worker)
+
+
+class RealBroker(kafka_broker.KafkaBroker):
+    """With a topic that was written in transactions, others between them."""
+
+    def fill(self, topic, path):
+        self.make_topic(topic, PARTITIONS)
+        with open(path, "rb") as lines:
+            all_lines = lines.readlines()
+        size = len(all_lines) // TRANSACTIONS + 1
+        for begin in range(0, len(all_lines), size):
+            self._transaction(topic, all_lines[begin:begin + size])
+            self._abort(topic)
+
+    def _producer(self, topic):
+        return subprocess.Popen(
+            ["kcat", "-b", self.bootstrap, "-P", "-t", topic, "-K", "\t", "-X",
+             "transactional.id=feeder"], stdin=subprocess.PIPE,
+            preexec_fn=harness.die_with_parent, stderr=subprocess.DEVNULL)
+
+    def _transaction(self, topic, lines):
+        """kcat commits what it was given, and ends what its like has left."""
+        producer = self._producer(topic)
+        producer.communicate(b"".join(lines), timeout=harness.WAIT_MAX)
+        if producer.returncode != 0:
+            raise harness.Failure(f"kcat ended with {producer.returncode}")
+
+    def _abort(self, topic):
+        def written():
+            return sum(self.end_offsets(topic, PARTITIONS).values())
+
+        before = written()
+        producer = self._producer(topic)
+        producer.stdin.write(b"".join(
+            b'k%d\t{"key":"none","seq":0}\n' % number
+            for number in range(3 * KEYS)))
+        producer.stdin.flush()
+        harness.wait_until("messages to abort", lambda: written() > before,
+                           alive=[producer])
+        producer.kill()
+        producer.wait()
+        producer.stdin.close()
+
+    def close(self, topic):
+        """Ends the last aborted transaction, which readers would wait for."""
+        self._transaction(topic, [])
+
+
+class MockBroker:
+    """librdkafka's mock cluster in a process of its own."""
+
+    def __init__(self, program, directory):
+        self._log = directory + ".log"
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(
+                [program], stdin=subprocess.PIPE, stdout=log, stderr=log,
+                preexec_fn=harness.die_with_parent)
+
+        def address():
+            with open(self._log, encoding="utf-8") as log:
+                return re.search(r"BROKERS=(\S+)", log.read())
+
+        self.bootstrap = harness.wait_until(
+            "the mock cluster", address, alive=[self._process])[1]
+
+    def make_topic(self, topic, partitions):
+        """It makes any topic that is written to."""
+
+    def write(self, topic, path, *arguments):
+        done = subprocess.run(
+            ["kcat", "-b", self.bootstrap, "-P", "-t", topic, *arguments, "-l",
+             path], stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=harness.WAIT_MAX, check=False)
+        if done.returncode != 0:
+            raise harness.Failure(f"kcat: {done.stderr.decode()}")
+
+    def fill(self, topic, path):
+        self.write(topic, path, "-K", "\t")
+
+    def close(self, topic):
+        """Nothing is open."""
+
+    def kill(self):
+        harness.stop(self._process)
+
+    def start(self):
+        time.sleep(0.5)
+        self._process.send_signal(signal.SIGCONT)
+
+    def end(self):
+        self._process.kill()
+        self._process.wait()
+
+
+class Play:
+    """Rounds over one broker that holds the messages."""
+
+    def __init__(self, programs, directory, broker, server, seed):
+        self.programs = programs
+        self.directory = directory
+        self.broker = broker
+        self.server = server
+        self._rng = random.Random(seed)
+        self._numbers = iter(range(10**9))
+        self.targets = ["files"]
+        if isinstance(broker, RealBroker):
+            self.targets.append("topic")
+        if server is not None:
+            self.targets.append("table")
+
+    def site(self, lengths, target, **more):
+        directory = harness.fresh(os.path.join(self.directory, "s"))
+        name = f"target{next(self._numbers)}"
+        if target == "topic":
+            made = Topic(self.broker, name)
+        elif target == "table":
+            made = Table(self.server, name)
+        else:
+            made = Files(directory)
+        return Site(self.programs, directory, self.broker, lengths, made,
+                    **more)
+
+    def rounds(self, count, lengths):
+        struck = collections.Counter()
+        for number in range(count):
+            kind = KINDS[number % len(KINDS)]
+            target = self.targets[number % len(self.targets)]
+            started = time.monotonic()
+
+            def play(kind=kind, target=target):
+                return play_round(
+                    self.site(lengths, target, local=kind.startswith("local")),
+                    self._rng, kind)
+
+            strikes = harness.strike_in_time(self.programs, play)
+            struck[f"{kind}, {target}"] += strikes
+            print(f"round {number + 1:2}: into a {target}, {kind} struck "
+                  f"{strikes} times, exactly once; "
+                  f"{time.monotonic() - started:.1f} s", flush=True)
+        print(f"kafka_source: {sum(lengths.values())} messages of "
+              f"{len(lengths)} keys in each of {count} rounds; "
+              f"{sum(struck.values())} strikes: {dict(struck)}", flush=True)
+
+
+def start_server(directory):
+    """A PostgreSQL server, or None."""
+    try:
+        harness.need_postgres()
+    except SystemExit:
+        print("nothing is read into a table", flush=True)
+        return None
+    with open(os.path.join(directory, "postgres.log"), "wb") as log:
+        return harness.PostgresServer(os.path.join(directory, "postgres"), log)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", default=harness.default_bin())
+    parser.add_argument("--mock", help="the program penstock_kafka_mock")
+    arguments = parser.parse_args()
+    count = harness.setting("ROUNDS", 3)
+    records = harness.setting("RECORDS", 40_000)
+    seed = harness.setting("SEED", time.time_ns() % 10**9)
+    if not arguments.mock:
+        kafka_broker.need_kafka()
+    elif shutil.which("kcat") is None:
+        print("NOTHING WAS TESTED: kcat is not installed")
+        raise SystemExit(77)
+    print(f"kafka_source: seed {seed}, {count} rounds, {records} messages",
+          flush=True)
+
+    def test(programs, directory):
+        path = os.path.join(directory, "in.keyed")
+        lengths = make_messages(path, records, seed)
+        server = None if arguments.mock else start_server(directory)
+        place = os.path.join(directory, "kafka")
+        broker = (MockBroker(arguments.mock, place) if arguments.mock else
+                  RealBroker(place))
+        try:
+            broker.fill("orders", path)
+            broker.close("orders")
+            play = Play(programs, directory, broker, server, seed)
+            play.rounds(count, lengths)
+            broker.make_topic("live", PARTITIONS)
+            if not arguments.mock:
+                while_written(play.site(lengths, "files", topic="live",
+                                        ends=False), path)
+                print("while_written: exactly once", flush=True)
+        finally:
+            programs.end_all()
+            broker.end()
+            if server is not None:
+                server.end()
+
+    return harness.main("kafka_source", test, arguments.bin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
