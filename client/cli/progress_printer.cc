@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 namespace penstock::client {
 namespace {
@@ -81,6 +82,40 @@ std::string JsonOf(const ControllerSnapshot& snapshot, const RunTotals& totals,
       JsonOf(totals.bad_records), Quoted(totals.health));
 }
 
+// "  bad 3", if there are any.
+std::string BadText(const RunTotals& totals) {
+  const uint64_t bad = totals.bad_records.total();
+  return bad == 0 ? "" : absl::StrCat("  bad ", bad);
+}
+
+// What is left of the input at the rate so far; nullopt: nobody knows.
+std::optional<absl::Duration> TimeLeft(uint64_t done, uint64_t total,
+                                       absl::Duration elapsed) {
+  if (done == 0 || done >= total || elapsed <= absl::ZeroDuration()) {
+    return std::nullopt;
+  }
+  return elapsed *
+         (static_cast<double>(total - done) / static_cast<double>(done));
+}
+
+// "1.20GB of 3.40GB (35%)  350.00MB/s  about 6s left".
+std::string DoneText(uint64_t done, uint64_t total, absl::Duration elapsed,
+                     double rate) {
+  std::string text = absl::StrCat(ShortNumber(static_cast<double>(done)), "B");
+  // Delimiters are in the input and in no record.
+  if (total > 0) {
+    const double share =
+        std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+    absl::StrAppend(&text, " of ", ShortNumber(static_cast<double>(total)),
+                    "B (", absl::StrFormat("%.0f%%", share * 100), ")");
+  }
+  absl::StrAppend(&text, "  ", ShortNumber(rate), "B/s");
+  if (const auto left = TimeLeft(done, total, elapsed)) {
+    absl::StrAppend(&text, "  about ", ShortDuration(*left), " left");
+  }
+  return text;
+}
+
 // Whether a line can be written now. A pipe that nobody reads would hold up the
 // command, and with it the signals that are to end it.
 bool CanPrint(absl::Duration wait) {
@@ -125,18 +160,26 @@ void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
   last_ = steady_now;
   last_bytes_ = totals.bytes;
   if (style_ == Style::kJson) {
+    const auto left =
+        TimeLeft(totals.bytes, input_bytes_, steady_now - started_);
     std::cout << "{\"event\":\"progress\","
               << JsonOf(snapshot, totals, rate_,
                         absl::ToDoubleSeconds(steady_now - started_))
+              << ",\"input_bytes\":"
+              << (input_bytes_ > 0 ? absl::StrCat(input_bytes_) : "null")
+              << ",\"seconds_left\":"
+              << (left.has_value()
+                      ? absl::StrFormat("%.1f", absl::ToDoubleSeconds(*left))
+                      : "null")
               << "}" << std::endl;
     return;
   }
   const std::string line = absl::StrCat(
       ShortNumber(static_cast<double>(totals.records)), " records  ",
-      ShortNumber(static_cast<double>(totals.bytes)), "B  ", ShortNumber(rate_),
-      "B/s  step ", totals.step, "  released ", totals.released, "  completed ",
-      totals.completed, "  checkpointed ", totals.checkpointed, "  ",
-      totals.health);
+      DoneText(totals.bytes, input_bytes_, steady_now - started_, rate_),
+      "  step ", totals.step, "  released ", totals.released, "  completed ",
+      totals.completed, "  checkpointed ", totals.checkpointed, BadText(totals),
+      "  ", totals.health);
   if (style_ == Style::kLive) {
     std::cout << "\r\033[K" << line << std::flush;
   } else {

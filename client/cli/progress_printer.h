@@ -39,6 +39,8 @@ class ProgressPrinter {
   ProgressPrinter(Style style, absl::Time steady_now)
       : style_(style), started_(steady_now), last_(steady_now) {}
 
+  // So much there is to read from the beginning on; 0: nobody knows.
+  void SetInputBytes(uint64_t bytes) { input_bytes_ = bytes; }
   // Prints if it is time.
   void Show(const ControllerSnapshot& snapshot, absl::Time steady_now);
   // Another controller leads. Prints if it is time, or if another one does now.
@@ -53,6 +55,7 @@ class ProgressPrinter {
   absl::Time last_;
   uint64_t last_bytes_ = 0;
   double rate_ = 0;
+  uint64_t input_bytes_ = 0;
   // Who led when ShowStandby printed last.
   std::string leader_;
 };

@@ -3,6 +3,7 @@
 #include "client/cli/controller_options.h"
 #include "client/cli/crash_point.h"
 #include "client/cli/election.h"
+#include "client/cli/input_size.h"
 #include "client/cli/local_worker.h"
 #include "client/cli/progress_printer.h"
 #include "client/cli/worker_links.h"
@@ -228,6 +229,11 @@ absl::Status Run::SetCrashPoint() {
 absl::Status Run::Build() {
   ASSIGN_OR_RETURN(pipeline_, LoadPipelineFile(core::PosixFileSystem(),
                                                options_.pipeline_file));
+  core::FileSystem& files = core::PosixFileSystem();
+  // What an earlier run has done nobody counts here.
+  if (!pipeline_.store_path.empty() && !files.Stat(pipeline_.store_path).ok()) {
+    printer_.SetInputBytes(InputBytesOf(files, pipeline_));
+  }
   return pipeline_.store_url.empty() ? OpenSqlite() : OpenPostgres();
 }
 

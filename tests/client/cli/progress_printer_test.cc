@@ -8,7 +8,10 @@
 namespace penstock::client {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ControllerSnapshot SnapshotWithBadRecords() {
   ControllerSnapshot snapshot;
@@ -44,6 +47,45 @@ TEST(ProgressPrinterTest, TheEndAsJsonCountsBadRecords) {
       LastWords(ProgressPrinter::Style::kJson, SnapshotWithBadRecords()),
       HasSubstr("\"bad_records\":{\"total\":8,\"not_parsed\":3,"
                 "\"not_encoded\":1,\"refused\":4,\"dead_letters\":3}"));
+}
+
+// Ten seconds in, 2 MB of 10 MB are done.
+std::string Line(ProgressPrinter::Style style, uint64_t input_bytes) {
+  ControllerSnapshot snapshot = SnapshotWithBadRecords();
+  snapshot.phase = ControllerPhase::kRunning;
+  snapshot.connectors[0].amount = {.records = 20'000, .bytes = 2'000'000};
+  snapshot.connectors[0].made_steps = 4;
+  ProgressPrinter printer(style, absl::UnixEpoch());
+  printer.SetInputBytes(input_bytes);
+  testing::internal::CaptureStdout();
+  printer.Show(snapshot, absl::UnixEpoch() + absl::Seconds(10));
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(ProgressPrinterTest, ALineSaysRateTimeLeftAndBadRecords) {
+  for (const ProgressPrinter::Style style :
+       {ProgressPrinter::Style::kPlain, ProgressPrinter::Style::kLive}) {
+    EXPECT_THAT(Line(style, 10'000'000),
+                AllOf(HasSubstr("20%)"), HasSubstr("B/s  about 40s left"),
+                      HasSubstr("  bad 8  ")));
+    EXPECT_THAT(Line(style, 0), Not(AnyOf(HasSubstr("left"), HasSubstr("%"))));
+  }
+  EXPECT_EQ(Line(ProgressPrinter::Style::kLive, 0).substr(0, 4), "\r\033[K");
+}
+
+TEST(ProgressPrinterTest, AProgressObjectHasAKnownShape) {
+  const std::string rest =
+      "\"epoch\":0,\"seconds\":10.000,\"records\":20000,\"bytes\":2000000,"
+      "\"bytes_per_second\":200000,\"step\":4,\"released\":0,"
+      "\"completed\":0,\"checkpointed\":0,\"recoveries\":0,\"adopted\":0,"
+      "\"bad_records\":{\"total\":8,\"not_parsed\":3,\"not_encoded\":1,"
+      "\"refused\":4,\"dead_letters\":3},\"health\":\"OK\"";
+  EXPECT_EQ(Line(ProgressPrinter::Style::kJson, 10'000'000),
+            "{\"event\":\"progress\",\"phase\":\"running\"," + rest +
+                ",\"input_bytes\":10000000,\"seconds_left\":40.0}\n");
+  EXPECT_EQ(Line(ProgressPrinter::Style::kJson, 0),
+            "{\"event\":\"progress\",\"phase\":\"running\"," + rest +
+                ",\"input_bytes\":null,\"seconds_left\":null}\n");
 }
 
 std::string Standby(ProgressPrinter::Style style) {
