@@ -137,6 +137,12 @@ void Closer::CloseTarget() {
 
 void Closer::Finish() {
   stage_ = Stage::kDone;
+  if (state_.draining.has_value()) {
+    state_.Measure(*state_.draining == DrainScope::kWorker
+                       ? Timing::kWorkerDrain
+                       : Timing::kConnectorDrain,
+                   state_.drain_at);
+  }
   const Step released = state_.ledger.released_steps();
   for (const Step step : state_.ledger.unfinished_steps()) {
     const bool may_be_committed = state_.is_exactly_once()

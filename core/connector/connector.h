@@ -6,6 +6,7 @@
 #include "core/connector/drain_scope.h"
 #include "core/connector/registry.h"
 #include "core/connector/requests.h"
+#include "core/connector/timings.h"
 #include "core/contract/count_watch.h"
 #include "core/contract/health.h"
 
@@ -47,6 +48,8 @@ struct ConnectorRuntime {
   // Draws instance ids and jitter. Thread-safe use is the caller's concern:
   // copied at construction.
   uint64_t random_seed = 0;
+  // Shared by: all connectors. Null: nothing is measured.
+  std::shared_ptr<Timings> timings = nullptr;
 };
 
 // Owner:     server/dispatch, one per open connector.

@@ -7,6 +7,7 @@
 #include "core/contract/health.h"
 #include "core/contract/output_target.h"
 #include "core/contract/parse_error.h"
+#include "core/handoff/ack_tracker.h"
 #include "core/record/buffer_size.h"
 #include "core/record/step.h"
 
@@ -50,6 +51,9 @@ struct ConnectorStatus {
   std::string pipeline;
   std::string instance;
   std::string spec_bytes;
+  // Types of the two ends; empty: there is none.
+  std::string source_kind;
+  std::string sink_kind;
   // Who it was opened by: with the pipeline's incarnation the writer names this
   // life as well as `instance` does, and is what the controller made durable
   // before.
@@ -91,6 +95,8 @@ struct ConnectorStatus {
   absl::Duration inflight_paused_time;
   // Since when the first unfinished step is registered; zero: there is none.
   absl::Duration oldest_step_age;
+  // Of the steps that are completed.
+  AckTracker::Latencies latencies;
   uint64_t retained_bytes = 0;
   std::vector<ShardStatus> shards;
   ConnectorHealth health;

@@ -179,7 +179,9 @@ void Consumer::Buffered(BufferSize amount) {
     totals_.buffered += amount;
     totals_.queued += amount;
     const bool is_first = was_empty && amount.records > 0;
-    if (is_first) staged_since_ = clock_.SteadyNow();
+    const absl::Time now = clock_.SteadyNow();
+    staged_times_.Add(amount.records, now);
+    if (is_first) staged_since_ = now;
     wake = !abandoned_ && is_first;
     if (watching_ && Reaches(totals_.queued, wake_at_)) wake = TakeWatch();
   }
@@ -232,7 +234,7 @@ void Consumer::Flush(RecordBatch batch) {
   TellNews();
 }
 
-void Consumer::CountAnswer(BufferSize amount, BufferSize& total) {
+absl::Time Consumer::CountAnswer(BufferSize amount, BufferSize& total) {
   total += amount;
   if (amount.records > totals_.queued.records ||
       amount.bytes > totals_.queued.bytes) {
@@ -247,13 +249,16 @@ void Consumer::CountAnswer(BufferSize amount, BufferSize& total) {
   // What is left waits for its step from now on.
   staged_since_ =
       totals_.queued.records == 0 ? absl::InfiniteFuture() : clock_.SteadyNow();
+  return staged_times_.Take(amount.records);
 }
 
 void Consumer::Answer(Command command, FlushedStep step) {
   FlushedStep old;
   {
     MutexLock lock(mu_);
-    if (command == Command::kQueue) CountAnswer(step.amount, totals_.extended);
+    if (command == Command::kQueue) {
+      step.staged_at = CountAnswer(step.amount, totals_.extended);
+    }
     if (command == Command::kReplay) CountAnswer(step.amount, totals_.replayed);
     const Command asked = std::exchange(command_, Command::kNone);
     if (abandoned_) return;

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/connector/backpressure.h"
+#include "core/connector/staged_times.h"
 #include "core/connector/waker.h"
 #include "core/contract/consumer.h"
 #include "core/contract/count_watch.h"
@@ -45,6 +46,9 @@ struct FlushedStep {
   BufferSize amount;
   std::optional<Resume> resume;
   std::vector<Watermark> watermarks;
+  // Steady time at which its oldest record was staged; InfiniteFuture(): it has
+  // none, or they were read before (Replay).
+  absl::Time staged_at = absl::InfiniteFuture();
   // Replay only: as the reader reported it.
   uint64_t hash = 0;
   // Of all batches, estimated. Empty in Replay.
@@ -205,8 +209,9 @@ class Consumer final : public InputConsumer {
   // The reader's answer to `command`: counts it and hands it over, or reports
   // a reader that answers what it was not asked.
   void Answer(Command command, FlushedStep step) ABSL_LOCKS_EXCLUDED(mu_);
-  // Takes `amount` out of what is queued, into `total`.
-  void CountAnswer(BufferSize amount, BufferSize& total)
+  // Takes `amount` out of what is queued, into `total`. Returns: since when the
+  // oldest of it was there.
+  absl::Time CountAnswer(BufferSize amount, BufferSize& total)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddError(ReaderError error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddTransaction(TransactionEvent event)
@@ -232,6 +237,7 @@ class Consumer final : public InputConsumer {
   bool too_many_transactions_ ABSL_GUARDED_BY(mu_) = false;
 
   InputTotals totals_ ABSL_GUARDED_BY(mu_);
+  StagedTimes staged_times_ ABSL_GUARDED_BY(mu_);
   absl::Time staged_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   bool step_requested_ ABSL_GUARDED_BY(mu_) = false;
   bool watching_ ABSL_GUARDED_BY(mu_) = false;

@@ -187,6 +187,7 @@ void Driver::Serve(OpenCall& call) {
                   {{"state", std::string(StateName(state_.state))}}));
   }
   opening_ = true;
+  state_.opened_at = state_.clock.SteadyNow();
   open_replies_.push_back(std::move(call.reply));
   OpeningContext context = {
       .runtime = state_.runtime,
@@ -255,7 +256,10 @@ void Driver::Serve(DisconnectCall& call) {
 void Driver::Serve(SupersedeCall& call) {
   queue_.Supersede();
   // Who took over decides anew.
-  if (state_.draining == DrainScope::kConnector) state_.draining.reset();
+  if (state_.draining == DrainScope::kConnector) {
+    state_.draining.reset();
+    state_.drain_at = absl::InfinitePast();
+  }
   // Those behind this Supersede are still in the lane: see Lanes::TakeAll.
   for (OrderedCall& old : std::exchange(ordered_, {})) {
     std::visit(
@@ -268,6 +272,9 @@ void Driver::Serve(SupersedeCall& call) {
 }
 
 void Driver::Serve(DrainCall& call) {
+  if (state_.drain_at == absl::InfinitePast()) {
+    state_.drain_at = state_.clock.SteadyNow();
+  }
   if (state_.draining != DrainScope::kWorker) state_.draining = call.scope;
   if (state_.state == ConnectorState::kRunning) {
     StopReading();

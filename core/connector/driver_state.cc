@@ -4,6 +4,9 @@
 
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
+
+#include <utility>
 
 namespace penstock::core {
 
@@ -45,6 +48,18 @@ void DriverState::NoteStep(const StepResult& result) {
   }
   health.Progress();
   changed = true;
+}
+
+void DriverState::NoteQueued(absl::Time asked_at) {
+  Measure(Timing::kQueuedStep, asked_at);
+  const absl::Time opened = std::exchange(opened_at, absl::InfinitePast());
+  if (opened == absl::InfinitePast()) return;
+  Measure(request.first_open ? Timing::kFirstOpen : Timing::kFailOver, opened);
+}
+
+void DriverState::Measure(Timing what, absl::Time since) const {
+  if (runtime.timings == nullptr) return;
+  runtime.timings->Record(what, clock.SteadyNow() - since);
 }
 
 }  // namespace penstock::core

@@ -82,6 +82,10 @@ struct DriverState {
   void MoveTo(ConnectorState next);
   // A step was made: its position, and what it means for checkpoints.
   void NoteStep(const StepResult& result);
+  // Queue made one, whose records were asked for at that steady time.
+  void NoteQueued(absl::Time asked_at);
+  // From that steady time until now.
+  void Measure(Timing what, absl::Time since) const;
 
   // As CheckTransition; of a FAILED connector it also says why (CauseOf).
   absl::Status CheckVerb(ReaderVerb verb) const;
@@ -111,6 +115,10 @@ struct DriverState {
   ConnectorState state = ConnectorState::kOpened;
   // May be null.
   std::function<void(ConnectorState previous, ConnectorState next)> on_state;
+  // Steady times: of the Open, until the first new step is made; of the first
+  // Drain.
+  absl::Time opened_at = absl::InfinitePast();
+  absl::Time drain_at = absl::InfinitePast();
   // Not OK once FAILED, for good.
   absl::Status failure;
   // Readers stopped for good, or until a takeover: Extend is refused.

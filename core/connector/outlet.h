@@ -153,8 +153,10 @@ class Outlet {
   Handoff* handoff() { return handoff_.get(); }
   InflightBudget& budget() { return *budget_; }
   AckTracker& tracker() { return *tracker_; }
-  StepHandle Register(Step step) {
-    return AckTracker::Register(tracker_, step);
+  // `staged_at`: of its oldest record; InfiniteFuture(): nobody knows.
+  StepHandle Register(Step step,
+                      absl::Time staged_at = absl::InfiniteFuture()) {
+    return AckTracker::Register(tracker_, step, staged_at);
   }
   SinkEvents& events() { return *parts_->events; }
 

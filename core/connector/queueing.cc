@@ -182,6 +182,7 @@ absl::Status QueueRunner::EndWithoutReader() {
 
 absl::Status QueueRunner::StartReading() {
   stage_ = Stage::kReading;
+  asked_at_ = state_.clock.SteadyNow();
   closed_seen_ = false;
   if (state_.is_reader_closed()) return EndWithoutReader();
   room_events_before_ = state_.outlet->room_events();
@@ -330,6 +331,7 @@ absl::StatusOr<Work> QueueRunner::AdvancePushing() {
   result_.reset();
   state_.NoteStep(*result);
   state_.ledger.Add(result);
+  state_.NoteQueued(asked_at_);
   Reply(QueueReply{.result = std::move(result), .no_step = {}});
   return Work::kAgain;
 }

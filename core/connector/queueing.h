@@ -112,6 +112,8 @@ class QueueRunner {
   std::optional<FlushedStep> flushed_;
   // The reader was seen closed: its answer may have come just before.
   bool closed_seen_ = false;
+  // Steady time at which the reader was asked.
+  absl::Time asked_at_ = absl::InfinitePast();
   StepRunner runner_;
   std::optional<StepResult> result_;
   // The connector failed while the records of this step were at hand.

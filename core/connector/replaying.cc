@@ -111,6 +111,7 @@ absl::StatusOr<Work> ReplayRunner::AdvanceWaiting() {
   // The budget wakes when the last byte left it.
   if (!is_held && state_.outlet->budget().usage() > 0) return Work::kIdle;
   closed_seen_ = false;
+  asked_at_ = state_.clock.SteadyNow();
   if (is_held) {
     stage_ = Stage::kSkipping;
     state_.consumer->BeginSkip();
@@ -201,6 +202,7 @@ absl::StatusOr<Work> ReplayRunner::AdvancePushing() {
   if (runner_.End().flow == Flow::kFatal) {
     return state_.outlet->handoff()->fatal();
   }
+  state_.Measure(Timing::kReplayedStep, asked_at_);
   Finish(ReplayReply{.amount = request_.result.amount, .already_held = false});
   return Work::kAgain;
 }

@@ -76,6 +76,8 @@ class ReplayRunner {
   bool skipped_ = false;
   // The reader was seen closed: its answer may have come just before.
   bool closed_seen_ = false;
+  // Steady time at which the reader was asked.
+  absl::Time asked_at_ = absl::InfinitePast();
   StepRunner runner_;
   absl::Time wake_at_ = absl::InfiniteFuture();
   // The Replay that ended the connector, for those who ask again.

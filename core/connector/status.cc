@@ -2,6 +2,7 @@
 #include "core/connector/driver.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace penstock::core {
@@ -33,6 +34,11 @@ ConnectorStatus Driver::Status() const {
   status.pipeline = state_.request.fence.pipeline;
   status.instance = instance_;
   status.spec_bytes = state_.request.spec_bytes;
+  const ConnectorSpec& spec = state_.request.spec;
+  if (spec.source != nullptr) {
+    status.source_kind = std::string(spec.source->type());
+  }
+  if (spec.sink != nullptr) status.sink_kind = std::string(spec.sink->type());
   status.incarnation = state_.request.incarnation;
   status.writer = state_.request.writer;
   status.state = published.state;
@@ -60,6 +66,7 @@ ConnectorStatus Driver::Status() const {
     const InflightBudget::Pauses pauses = published.budget->pauses();
     status.inflight_pauses = pauses.count;
     status.inflight_paused_time = pauses.time;
+    status.latencies = published.tracker->latencies();
     const auto oldest = published.tracker->oldest();
     if (oldest.has_value()) {
       status.oldest_step_age = state_.clock.SteadyNow() - oldest->since;

@@ -36,7 +36,7 @@ void StepRunner::Begin(Outlet& outlet, Step step, FlushedStep flushed) {
   bad_records_ = std::move(flushed.bad_records);
   next_ = 0;
   skipped_before_ = outlet.handoff()->counters().records_skipped;
-  outlet.handoff()->BeginStep(outlet.Register(step),
+  outlet.handoff()->BeginStep(outlet.Register(step, flushed.staged_at),
                               std::move(flushed.reservation));
 }
 

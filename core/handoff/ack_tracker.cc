@@ -1,11 +1,15 @@
 #include "core/handoff/ack_tracker.h"
 
 #include "core/base/check.h"
+#include "core/handoff/shard_snapshot.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace penstock::core {
+
+AckTracker::Latencies::Latencies()
+    : ack_seconds(kSecondBounds), end_to_end_seconds(kSecondBounds) {}
 
 AckTracker::AckTracker(Step base_steps, const Clock& clock,
                        OnAdvance on_advance)
@@ -15,13 +19,14 @@ AckTracker::AckTracker(Step base_steps, const Clock& clock,
       on_advance_(std::move(on_advance)) {}
 
 StepHandle AckTracker::Register(const std::shared_ptr<AckTracker>& tracker,
-                                Step step) {
+                                Step step, absl::Time staged_at) {
   {
     MutexLock lock(tracker->mu_);
     CHECK_GE(step, tracker->next_) << "a step number is used once";
     Slot slot;
     slot.step = step;
     slot.registered = tracker->clock_.SteadyNow();
+    slot.staged = staged_at;
     tracker->slots_.push_back(slot);
     tracker->next_ = step + 1;
   }
@@ -33,7 +38,9 @@ void AckTracker::OnMade(Step step) {
   {
     MutexLock lock(mu_);
     const Step before = Completed();
-    SlotOf(step).made = true;
+    Slot& slot = SlotOf(step);
+    slot.made = true;
+    slot.made_at = clock_.SteadyNow();
     completed = Completed();
     if (completed == before) return;
   }
@@ -53,6 +60,7 @@ void AckTracker::OnAck(Step step, AckStatus worst) {
       return;
     }
     slot.state = SlotState::kDelivered;
+    NoteDelivered(slot);
     while (!slots_.empty() && slots_.front().state == SlotState::kDelivered) {
       finished_ = slots_.front().step + 1;
       slots_.pop_front();
@@ -61,6 +69,19 @@ void AckTracker::OnAck(Step step, AckStatus worst) {
     if (completed == before) return;
   }
   if (on_advance_ != nullptr) on_advance_(completed);
+}
+
+void AckTracker::NoteDelivered(const Slot& slot) {
+  const absl::Time now = clock_.SteadyNow();
+  latencies_.ack_seconds.Record(absl::ToDoubleSeconds(now - slot.made_at));
+  if (slot.staged == absl::InfiniteFuture()) return;
+  latencies_.end_to_end_seconds.Record(
+      absl::ToDoubleSeconds(now - slot.staged));
+}
+
+AckTracker::Latencies AckTracker::latencies() const {
+  MutexLock lock(mu_);
+  return latencies_;
 }
 
 Step AckTracker::completed() const {

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/handoff/ack.h"
+#include "core/handoff/histogram.h"
 #include "core/record/step.h"
 
 #include <absl/functional/any_invocable.h>
@@ -38,10 +39,12 @@ class AckTracker final : public AckListener {
   // `clock` outlives this and every handle.
   AckTracker(Step base_steps, const Clock& clock, OnAdvance on_advance);
 
-  // The next step. Requires: above every step registered before, and not below
-  // the base.
+  // The next step, whose oldest record was staged at that steady time
+  // (InfiniteFuture(): nobody knows). Requires: above every step registered
+  // before, and not below the base.
   static StepHandle Register(const std::shared_ptr<AckTracker>& tracker,
-                             Step step);
+                             Step step,
+                             absl::Time staged_at = absl::InfiniteFuture());
   void OnMade(Step step) override;
   void OnAck(Step step, AckStatus worst) override;
 
@@ -59,6 +62,15 @@ class AckTracker final : public AckListener {
   // The failed step at the head, if there is one, and since when it is failed.
   // One behind an unfinished step is no stall yet.
   std::optional<Stall> stall() const;
+  // How long it took, of each delivered step.
+  struct Latencies {
+    Latencies();
+    // From made until the last shard had acked it.
+    Histogram ack_seconds;
+    // From the staging of its oldest record until then.
+    Histogram end_to_end_seconds;
+  };
+  Latencies latencies() const;
   // The first unfinished step and since when it is registered.
   std::optional<Stall> oldest() const;
 
@@ -69,10 +81,13 @@ class AckTracker final : public AckListener {
     SlotState state = SlotState::kPending;
     bool made = false;
     absl::Time registered;
+    absl::Time staged;
+    absl::Time made_at;
     absl::Time failed;
   };
 
   Slot& SlotOf(Step step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void NoteDelivered(const Slot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Step Completed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Clock& clock_;
@@ -83,6 +98,7 @@ class AckTracker final : public AckListener {
   Step next_ ABSL_GUARDED_BY(mu_);
   // The last step that left the head + 1, or the base.
   Step finished_ ABSL_GUARDED_BY(mu_);
+  Latencies latencies_ ABSL_GUARDED_BY(mu_);
   OnAdvance on_advance_;
 };
 

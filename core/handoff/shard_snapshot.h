@@ -62,8 +62,6 @@ struct ShardSnapshot {
   Histogram batch_bytes{kByteBounds};
   // Of each attempt at the target, whatever became of it.
   Histogram write_seconds{kSecondBounds};
-  // Of each confirmed chunk, from the acceptance of its first record.
-  Histogram latency_seconds{kSecondBounds};
   // Of the target; the same for all its shards.
   Breaker::Snapshot breaker;
 };

@@ -390,7 +390,7 @@ class StrandShardWorker final
   }
 
   void Confirmed(WriteSlot& slot) {
-    slot.Count(options_.refused_rows.counter, Now(), totals_);
+    slot.Count(options_.refused_rows.counter, totals_);
     const std::shared_ptr<ShardWrite> write = slot.TakeBatch();
     const std::optional<Step> progress = backlog_->Confirm(*write);
     UpdateSnapshot();

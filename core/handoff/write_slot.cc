@@ -123,8 +123,7 @@ absl::StatusOr<WriteSlot::Next> WriteSlot::OnRefusal(
   return NextOf(*isolation);
 }
 
-void WriteSlot::Count(RefusedRows* counter, absl::Time now,
-                      ShardSnapshot& totals) const {
+void WriteSlot::Count(RefusedRows* counter, ShardSnapshot& totals) const {
   uint64_t refused = 0;
   if (isolation != nullptr) {
     refused = isolation->left_out();
@@ -137,10 +136,6 @@ void WriteSlot::Count(RefusedRows* counter, absl::Time now,
   ++totals.flushes[static_cast<size_t>(write->reason)];
   totals.batch_rows.Record(static_cast<double>(write->rows));
   totals.batch_bytes.Record(static_cast<double>(write->bytes));
-  for (const EncodedChunk& chunk : write->chunks) {
-    totals.latency_seconds.Record(
-        absl::ToDoubleSeconds(now - chunk.oldest_ingest));
-  }
   if (counter != nullptr) counter->AddTaken(write->rows - refused);
 }
 

@@ -61,7 +61,7 @@ struct WriteSlot {
                                  RateLimit& log);
   // Adds the batch, whose fate is decided, to `totals` and to `counter`, if
   // there is one: rows that were left out count, too.
-  void Count(RefusedRows* counter, absl::Time now, ShardSnapshot& totals) const;
+  void Count(RefusedRows* counter, ShardSnapshot& totals) const;
   // The batch is given up, or confirmed. Returns: it.
   std::shared_ptr<ShardWrite> TakeBatch();
 

@@ -104,7 +104,8 @@ void Harness::Make() {
                                        .clock = executor.clock(),
                                        .paths = paths_},
                        .registry = registry,
-                       .random_seed = request.writer.open_number},
+                       .random_seed = request.writer.open_number,
+                       .timings = timings},
       request, std::make_unique<Observer>(events));
 }
 

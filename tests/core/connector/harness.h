@@ -123,6 +123,7 @@ class Harness {
   // What a reopen keeps: `position` and the steps of `request`.
 
   ManualExecutor executor;
+  const std::shared_ptr<Timings> timings = std::make_shared<Timings>();
   FakeDatabase database;
   FakeSource source;
   Registry registry;

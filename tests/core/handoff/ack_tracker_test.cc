@@ -56,6 +56,29 @@ TEST_F(AckTrackerTest, StepsInOrderAdvanceOneByOne) {
   EXPECT_THAT(advances_, ElementsAre(11, 12));
 }
 
+TEST_F(AckTrackerTest, LatenciesAreThoseOfDeliveredSteps) {
+  const absl::Time staged = clock_.SteadyNow();
+  clock_.Advance(absl::Seconds(3));
+  StepHandle handle = AckTracker::Register(tracker_, 10, staged);
+  AckRef ref = handle.Share();
+  clock_.Advance(absl::Seconds(4));
+  std::move(handle).Resolve();
+  AckRef failed = Made(11);
+  clock_.Advance(absl::Seconds(5));
+  Deliver(ref);
+  Fail(failed);
+  AckTracker::Latencies latencies = tracker_->latencies();
+  EXPECT_EQ(latencies.ack_seconds.sum(), 5);
+  EXPECT_EQ(latencies.end_to_end_seconds.sum(), 12);
+  // Of a step whose records nobody saw come there is only the first.
+  AckRef replayed = Made(12);
+  clock_.Advance(absl::Seconds(1));
+  Deliver(replayed);
+  latencies = tracker_->latencies();
+  EXPECT_EQ(latencies.ack_seconds.sum(), 6);
+  EXPECT_EQ(latencies.end_to_end_seconds.sum(), 12);
+}
+
 TEST_F(AckTrackerTest, OutOfOrderWaitsForTheHead) {
   AckRef a = Made(10);
   AckRef b = Made(11);
