@@ -32,7 +32,6 @@ RUN apt-get update \
       libabsl20220623 \
       libc-ares2 \
       libc6 \
-      libcivetweb1 \
       libcom-err2 \
       libffi8 \
       libgcc-s1 \

@@ -20,7 +20,6 @@
 #   protobuf::libprotobuf
 #   gRPC::grpc++ gRPC::grpc++_reflection
 #   prometheus-cpp::core       metrics and their text form
-#   penstock::civetweb         the HTTP server of the admin port
 #   SQLite::SQLite3
 #   yaml-cpp                   (penstock::yaml is the same)
 #   CLI11::CLI11
@@ -69,16 +68,6 @@ if(NOT PENSTOCK_CORE_ONLY)
   add_library(penstock_yaml INTERFACE)
   add_library(penstock::yaml ALIAS penstock_yaml)
   target_link_libraries(penstock_yaml INTERFACE yaml-cpp)
-
-  find_path(PENSTOCK_CIVETWEB_INCLUDE_DIR civetweb.h REQUIRED)
-  find_library(PENSTOCK_CIVETWEB_LIBRARY civetweb REQUIRED)
-  mark_as_advanced(PENSTOCK_CIVETWEB_INCLUDE_DIR PENSTOCK_CIVETWEB_LIBRARY)
-  add_library(penstock_civetweb INTERFACE)
-  add_library(penstock::civetweb ALIAS penstock_civetweb)
-  target_include_directories(penstock_civetweb SYSTEM
-                             INTERFACE "${PENSTOCK_CIVETWEB_INCLUDE_DIR}")
-  target_link_libraries(penstock_civetweb
-                        INTERFACE "${PENSTOCK_CIVETWEB_LIBRARY}")
 endif()
 
 if(PENSTOCK_TESTS)

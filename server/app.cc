@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
 #include "core/base/log.h"
+#include "core/base/loopback.h"
 #include "core/base/memory.h"
 #include "core/base/notification.h"
 #include "core/base/path_policy.h"
@@ -20,6 +21,8 @@
 #include "server/builtin.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/memory_tidy.h"
+#include "server/net/connection_gate.h"
+#include "server/net/listener.h"
 #include "server/rpc/connector_service.h"
 #include "server/rpc/control_service.h"
 #include "server/rpc/health_service.h"
@@ -206,22 +209,34 @@ class WorkerApp final : public App {
                                options_.streams_max);
     // Whoever connects and then says nothing is not kept.
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
-    builder.AddListeningPort(options_.listen, credentials_, &port_);
+    auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        credentials_);
     builder.RegisterService(connector_service_.get());
     builder.RegisterService(control_service_.get());
     builder.RegisterService(watch_service_.get());
     builder.RegisterService(health_service_.get());
     builder.RegisterService(&operations_service_);
+    ASSIGN_OR_RETURN(Listener listener,
+                     Listener::Open(options_.listen, "--listen"));
+    port_ = listener.port();
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || (port_ == 0 && !IsUnixAddress(options_.listen))) {
-      return core::MakeError(
-          core::Reason::UNAVAILABLE,
-          absl::StrCat("listening on ", options_.listen,
-                       ": the address is in use or not ours; choose another "
-                       "with --listen"),
-          {{"address", options_.listen}});
+    if (server_ == nullptr) {
+      return core::MakeError(core::Reason::INTERNAL,
+                             "starting gRPC's server: its log says why");
     }
-    if (IsUnixAddress(options_.listen)) port_ = 0;
+    gate_ = std::make_unique<ConnectionGate>(
+        std::move(listener),
+        ConnectionGate::Options{.connections_max = options_.connections_max,
+                                .is_plaintext = !options_.tls.enabled()},
+        [acceptor = std::shared_ptr(std::move(acceptor))](int listening,
+                                                          UniqueFd connection) {
+          grpc::experimental::ExternalConnectionAcceptor::
+              NewConnectionParameters given;
+          given.listener_fd = listening;
+          given.fd = connection.Release();
+          acceptor->HandleNewConnection(&given);
+        });
     return absl::OkStatus();
   }
 
@@ -229,45 +244,59 @@ class WorkerApp final : public App {
     const auto text = [](int code, std::string body) {
       return HttpReply{.code = code, .body = std::move(body)};
     };
-    std::map<std::string, HttpServer::Handler> handlers;
-    handlers["/metrics"] = [this](const std::string&) {
+    std::map<std::string, HttpRoute> routes;
+    routes["/metrics"].handler = [this](const std::string&) {
       return HttpReply{
           .code = 200,
           .content_type = "text/plain; version=0.0.4; charset=utf-8",
           .body = RenderMetrics(*dispatcher_, Facts())};
     };
-    handlers["/"] = [](const std::string&) {
-      return HttpReply{.code = 200,
-                       .content_type = "text/html; charset=utf-8",
-                       .body = std::string(StatusPage())};
-    };
-    handlers["/status.json"] = [this](const std::string&) {
+    routes["/"] = {[](const std::string&) {
+                     return HttpReply{
+                         .code = 200,
+                         .content_type = "text/html; charset=utf-8",
+                         .body = std::string(StatusPage())};
+                   },
+                   true};
+    routes["/status.json"].handler = [this](const std::string&) {
       const auto resident = core::ResidentBytes(core::PosixFileSystem());
       return HttpReply{
           .code = 200,
           .content_type = "application/json",
-          .body = StatusJson(*dispatcher_,
-                             {.version = core::kVersion,
-                              .run_id = identity_.run_id,
-                              .started = started_,
-                              .now = core::RealClock().Now(),
-                              .resident_bytes = resident.value_or(0)})};
+          .body =
+              StatusJson(*dispatcher_, {.version = core::kVersion,
+                                        .run_id = identity_.run_id,
+                                        .started = started_,
+                                        .now = core::RealClock().Now(),
+                                        .resident_bytes = resident.value_or(0),
+                                        .shows_texts = ShowsTexts()})};
     };
-    handlers["/healthz"] = [this, text](const std::string& query) {
+    routes["/healthz"].handler = [this, text](const std::string& query) {
       HealthReport report = ReportHealth(*dispatcher_, query == "verbose",
-                                         core::RealClock().Now());
+                                         ShowsTexts(), core::RealClock().Now());
       return text(report.is_well ? 200 : 503, std::move(report.text));
     };
-    handlers["/livez"] = [text](const std::string&) {
-      return text(200, "ok\n");
-    };
-    handlers["/readyz"] = [this, text](const std::string&) {
-      return dispatcher_->draining() ? text(503, "draining\n")
-                                     : text(200, "ok\n");
-    };
+    routes["/livez"] = {
+        [text](const std::string&) { return text(200, "ok\n"); }, true};
+    routes["/readyz"] = {[this, text](const std::string&) {
+                           return dispatcher_->draining()
+                                      ? text(503, "draining\n")
+                                      : text(200, "ok\n");
+                         },
+                         true};
     ASSIGN_OR_RETURN(
-        admin_, HttpServer::Start(options_.admin_listen, std::move(handlers)));
+        admin_,
+        HttpServer::Start({.address = options_.admin_listen,
+                           .connections_max = options_.admin_connections_max,
+                           .routes = std::move(routes)}));
     return absl::OkStatus();
+  }
+
+  // Errors may quote records: on loopback, or where somebody said so.
+  bool ShowsTexts() const {
+    const std::string& address = options_.admin_listen;
+    return options_.admin_show_errors ||
+           core::IsLoopbackHost(address.substr(0, address.rfind(':')));
   }
 
   WorkerFacts Facts() const {
@@ -276,7 +305,9 @@ class WorkerApp final : public App {
             .started = started_,
             .now = core::RealClock().Now(),
             .usage = ReadProcessUsage(files),
-            .certificate_end = CertificateEnd(files, options_.tls)};
+            .certificate_end = CertificateEnd(files, options_.tls),
+            .clients = gate_->counts(),
+            .admin_clients = admin_->counts()};
   }
 
   void StopServing(absl::Duration grace) {
@@ -285,6 +316,7 @@ class WorkerApp final : public App {
     health_service_->Close();
     sessions_->Shutdown();
     hub_->Shutdown();
+    gate_.reset();
     dispatcher_->Shutdown();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
     server_->Wait();
@@ -314,6 +346,7 @@ class WorkerApp final : public App {
   // Shared with the server.
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<ConnectionGate> gate_;
   std::unique_ptr<HttpServer> admin_;
   int port_ = 0;
 };

@@ -49,6 +49,10 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
       ->capture_default_str();
   cli.add_flag("--insecure", options.insecure,
                "Allow plaintext on an address that is not loopback");
+  cli.add_option("--connections-max", options.connections_max,
+                 "Connections to the gRPC port; one more is refused")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   cli.add_option("--streams-max", options.streams_max,
                  "Calls of one connection at a time")
       ->check(CLI::Range(1, 1'000'000))
@@ -56,8 +60,15 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
   cli.add_option(
          "--admin-listen", options.admin_listen,
          "Address of metrics, probes and the status page, plaintext: it "
-         "shows names, counts and errors to whoever reaches it; empty: "
-         "none")
+         "shows names and counts to whoever reaches it, and on loopback "
+         "errors; empty: none")
+      ->capture_default_str();
+  cli.add_flag("--admin-show-errors", options.admin_show_errors,
+               "Show texts of errors on the admin port wherever it listens: "
+               "they may quote records");
+  cli.add_option("--admin-connections-max", options.admin_connections_max,
+                 "Connections to the admin port; of more the slowest goes")
+      ->check(CLI::Range(8, 100'000))
       ->capture_default_str();
   cli.add_option("--state-dir", options.state_dir,
                  "Directory of the worker's fence; it must survive restarts")

@@ -5,6 +5,7 @@
 
 #include <absl/time/time.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,8 +21,15 @@ struct WorkerOptions {
   // Calls of one connection at a time; more wait at the client. A controller
   // has a few for each connector.
   int streams_max = 10'000;
+  // Connections to the gRPC port; one more is refused.
+  size_t connections_max = 1000;
   // `host:port` of the admin HTTP server; empty: none.
   std::string admin_listen = "127.0.0.1:7071";
+  // Connections to that; of more the slowest goes.
+  size_t admin_connections_max = 256;
+  // Texts of errors on the admin port, which may quote records, also where it
+  // does not listen on loopback.
+  bool admin_show_errors = false;
   // Where the fence is kept. Must survive restarts of the worker.
   std::string state_dir;
   // Roots that sources and sinks may reach; empty: everything.

@@ -34,8 +34,10 @@ PANELS = (
      (("penstock_oldest_step_age_seconds", "{{connector}}"),), 8,
      "Rises where something is stuck."),
     ("How long does a record take?", "s",
-     (("connector:penstock_latency_seconds:p99_5m", "{{connector}} p99"),), 8,
-     "From a chunk's first record to its confirmation."),
+     (("connector:penstock_latency_seconds:p99_5m", "{{connector}} p99"),
+      ("connector:penstock_ack_seconds:p99_5m", "{{connector}} p99 of it: acks")),
+     8, "From the staging of a step's oldest record until the sink has it for "
+     "good; of that, from its result on."),
     ("Who waits for the target?", "percentunit",
      (("rate(penstock_inflight_paused_seconds_total[5m])", "{{connector}}"),), 8,
      "Share of the time in which no step begins."),
@@ -47,6 +49,19 @@ PANELS = (
      (("histogram_quantile(0.99, sum by (connector, le) "
        "(rate(penstock_sink_write_duration_seconds_bucket[5m])))",
        "{{connector}} p99"),), 8, "One attempt, whatever became of it."),
+    ("How long does a step take?", "s",
+     (("histogram_quantile(0.99, sum by (kind, le) "
+       "(rate(penstock_step_duration_seconds_bucket[5m])))", "{{kind}} p99"),),
+     8, "Read, hashed, routed, encoded; waits are not in it."),
+    ("How long does a fail-over take?", "s",
+     (("histogram_quantile(0.9, sum by (kind, le) "
+       "(rate(penstock_open_to_step_duration_seconds_bucket[1h])))",
+       "{{kind}} p90"),), 8,
+     "From Open until the first new step, waiting for data included."),
+    ("How long does a drain take?", "s",
+     (("histogram_quantile(0.9, sum by (kind, le) "
+       "(rate(penstock_drain_duration_seconds_bucket[1h])))",
+       "{{kind}} p90"),), 8, "Of one connector."),
     ("Is a shard skewed?", "rps",
      (("rate(penstock_shard_rows_written_total[5m])",
        "{{connector}} {{shard}}"),), 8, "Rows by shard."),

@@ -19,7 +19,6 @@ build_packages=(
   git
   libabsl-dev
   libbenchmark-dev
-  libcivetweb-dev
   libcli11-dev
   libcurl4-openssl-dev
   libgmock-dev

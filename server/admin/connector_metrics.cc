@@ -4,7 +4,9 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <span>
 #include <string>
+#include <utility>
 
 namespace penstock::server {
 namespace {
@@ -179,26 +181,41 @@ const ShardField kShardFields[] = {
      [](const ShardStatus& s) { return s.worker.abandoned; }},
 };
 
-// A distribution over the shards of a connector.
-struct SinkHistogram {
+// A distribution of a connector: the sum of some.
+struct ConnectorHistogram {
   const char* name;
   const char* help;
-  const core::Histogram& (*value)(const ShardStatus&);
+  std::span<const double> bounds;
+  void (*add_parts)(const ConnectorStatus&,
+                    std::vector<const core::Histogram*>&);
 };
 
-// Fewer than are kept: two of them for each connector are most of a scrape.
-constexpr double kBounds[] = {0.005, 0.025, 0.1, 0.5, 2.5, 10, 60};
+// Fewer than are kept: three of them for each connector are a third of a
+// scrape.
+constexpr double kQuick[] = {0.01, 0.1, 1, 10};
+constexpr double kSlow[] = {0.1, 1, 10, 60};
 
-const SinkHistogram kHistograms[] = {
+const ConnectorHistogram kHistograms[] = {
     {"penstock_sink_write_duration_seconds",
-     "Time of one attempt to write a batch, whatever became of it.",
-     [](const ShardStatus& s) -> const core::Histogram& {
-       return s.worker.write_seconds;
+     "Time of one attempt to write a batch, whatever became of it.", kQuick,
+     [](const ConnectorStatus& s, std::vector<const core::Histogram*>& to) {
+       for (const ShardStatus& shard : s.shards) {
+         to.push_back(&shard.worker.write_seconds);
+       }
      }},
-    {"penstock_sink_latency_seconds",
-     "From the acceptance of a chunk's first record to its confirmation.",
-     [](const ShardStatus& s) -> const core::Histogram& {
-       return s.worker.latency_seconds;
+    {"penstock_step_ack_duration_seconds",
+     "From the result of a step until its last shard has acked it; the "
+     "controller's release is in between at exactly_once.",
+     kQuick,
+     [](const ConnectorStatus& s, std::vector<const core::Histogram*>& to) {
+       to.push_back(&s.latencies.ack_seconds);
+     }},
+    {"penstock_end_to_end_duration_seconds",
+     "From the staging of a step's oldest record (read and parsed) until the "
+     "sink has the step for good; steps made by Queue.",
+     kSlow,
+     [](const ConnectorStatus& s, std::vector<const core::Histogram*>& to) {
+       to.push_back(&s.latencies.end_to_end_seconds);
      }},
 };
 
@@ -223,6 +240,10 @@ absl::string_view ReasonName(core::FlushReason reason) {
 constexpr char kStateName[] = "penstock_connector_state";
 constexpr char kStateHelp[] =
     "1 for the state and condition a connector is in.";
+constexpr char kInfoName[] = "penstock_connector_info";
+constexpr char kInfoHelp[] =
+    "Always 1; the type (kind) of the source (direction in) and the sink (out) "
+    "of a connector.";
 constexpr char kFlushesName[] = "penstock_shard_flushes_total";
 constexpr char kFlushesHelp[] =
     "Confirmed batches, by why they were written; reasons that occurred.";
@@ -255,16 +276,30 @@ void AddShards(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
   }
 }
 
+void AddInfo(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
+  to.Family(kInfoName, kInfoHelp, Type::kGauge);
+  for (const ConnectorStatus& status : statuses) {
+    for (const auto& [direction, kind] :
+         {std::pair("in", &status.source_kind),
+          std::pair("out", &status.sink_kind)}) {
+      if (kind->empty()) continue;
+      to.Sample({{"connector", status.name},
+                 {"direction", direction},
+                 {"kind", *kind}},
+                1);
+    }
+  }
+}
+
 void AddHistograms(const std::vector<ConnectorStatus>& statuses,
                    Exposition& to) {
-  for (const SinkHistogram& histogram : kHistograms) {
+  for (const ConnectorHistogram& histogram : kHistograms) {
     to.Family(histogram.name, histogram.help, Type::kHistogram);
+    std::vector<const core::Histogram*> parts;
     for (const ConnectorStatus& status : statuses) {
-      std::vector<const core::Histogram*> parts;
-      for (const ShardStatus& shard : status.shards) {
-        parts.push_back(&histogram.value(shard));
-      }
-      to.Histogram({{"connector", status.name}}, parts, kBounds);
+      parts.clear();
+      histogram.add_parts(status, parts);
+      to.Histogram({{"connector", status.name}}, parts, histogram.bounds);
     }
   }
 }
@@ -302,6 +337,7 @@ void AddConnectorMetrics(const std::vector<ConnectorStatus>& statuses,
                {"condition", ConditionName(status.health.condition)}},
               1);
   }
+  AddInfo(statuses, to);
   AddShards(statuses, to);
   AddHistograms(statuses, to);
 }
@@ -313,12 +349,14 @@ std::vector<MetricRow> ConnectorMetricRows() {
   }
   rows.push_back(
       {kStateName, Type::kGauge, "connector, state, condition", kStateHelp});
+  rows.push_back(
+      {kInfoName, Type::kGauge, "connector, direction, kind", kInfoHelp});
   for (const ShardField& field : kShardFields) {
     rows.push_back({field.name, field.type, "connector, shard", field.help});
   }
   rows.push_back(
       {kFlushesName, Type::kCounter, "connector, shard, reason", kFlushesHelp});
-  for (const SinkHistogram& histogram : kHistograms) {
+  for (const ConnectorHistogram& histogram : kHistograms) {
     rows.push_back(
         {histogram.name, Type::kHistogram, "connector", histogram.help});
   }

@@ -1,98 +1,167 @@
 #include "server/admin/http_server.h"
 
-#include "core/base/error.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/base/thread.h"
+#include "server/admin/http_connection.h"
+#include "server/net/listener.h"
 
-#include <absl/strings/str_cat.h>
-#include <civetweb.h>
+#include <absl/strings/string_view.h>
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <list>
 #include <utility>
+#include <vector>
 
 namespace penstock::server {
 namespace {
 
-struct Route {
-  HttpServer::Handler handler;
-};
+// When there is nothing else to do: whether somebody's time is over.
+constexpr int kLookMs = 500;
 
-int Answer(mg_connection* connection, void* user) {
-  const mg_request_info* request = mg_get_request_info(connection);
-  const Route& route = *static_cast<const Route*>(user);
-  HttpReply reply;
-  if (absl::string_view(request->request_method) != "GET") {
-    reply.code = 405;
-    reply.body = "only GET is answered here\n";
-  } else {
-    reply = route.handler(
-        request->query_string == nullptr ? "" : request->query_string);
-  }
-  mg_printf(connection,
-            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-            "Cache-Control: no-store\r\nConnection: close\r\n"
-            "X-Content-Type-Options: nosniff\r\n"
-            "Content-Security-Policy: default-src 'none'; connect-src 'self'; "
-            "img-src data:; style-src 'unsafe-inline'; "
-            "script-src 'unsafe-inline'; frame-ancestors 'none'\r\n\r\n",
-            reply.code, mg_get_response_code_text(connection, reply.code),
-            reply.content_type.c_str(), reply.body.size());
-  mg_write(connection, reply.body.data(), reply.body.size());
-  return reply.code;
-}
-
-class CivetServer final : public HttpServer {
+class PollServer final : public HttpServer {
  public:
-  explicit CivetServer(std::map<std::string, Handler> handlers) {
-    for (auto& [path, handler] : handlers) {
-      routes_[path] = std::make_unique<Route>(Route{std::move(handler)});
-    }
-  }
-  ~CivetServer() override {
-    if (context_ != nullptr) mg_stop(context_);
-  }
-  CivetServer(const CivetServer&) = delete;
-  CivetServer& operator=(const CivetServer&) = delete;
-
-  absl::Status Listen(const std::string& address) {
-    const std::string threads = absl::StrCat(kThreads);
-    const char* options[] = {
-        "listening_ports",    address.c_str(), "num_threads", threads.c_str(),
-        "request_timeout_ms", "5000",          nullptr};
-    mg_callbacks callbacks{};
-    context_ = mg_start(&callbacks, this, options);
-    if (context_ == nullptr) {
-      return core::MakeError(
-          core::Reason::UNAVAILABLE,
-          absl::StrCat("listening for admin requests on ", address,
-                       ": the address is in use or not ours; choose another "
-                       "with --admin-listen"),
-          {{"address", address}});
-    }
-    mg_server_port ports[4];
-    if (mg_get_server_ports(context_, 4, ports) > 0) port_ = ports[0].port;
-    for (auto& [path, route] : routes_) {
-      // "$": the whole path, no prefix.
-      mg_set_request_handler(context_, absl::StrCat(path, "$").c_str(), Answer,
-                             route.get());
-    }
-    return absl::OkStatus();
+  PollServer(Options options, Listener listener)
+      : options_(std::move(options)),
+        listener_(std::move(listener)),
+        wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+        thread_("admin", [this](std::stop_token stop) { Run(stop); }) {}
+  PollServer(const PollServer&) = delete;
+  PollServer& operator=(const PollServer&) = delete;
+  ~PollServer() override {
+    thread_.RequestStop();
+    eventfd_write(wake_.get(), 1);
+    thread_.Join();
   }
 
-  int port() const override { return port_; }
+  int port() const override { return listener_.port(); }
+  Counts counts() const override {
+    return {.open = open_, .accepted = accepted_, .cut_off = cut_off_};
+  }
 
  private:
-  std::map<std::string, std::unique_ptr<Route>> routes_;
-  mg_context* context_ = nullptr;
-  int port_ = 0;
+  using Connections = std::list<HttpConnection>;
+
+  void Run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      std::vector<pollfd> polled = Interests();
+      poll(polled.data(), polled.size(), HasAsked() ? 0 : kLookMs);
+      const absl::Time now = core::RealClock().SteadyNow();
+      Move(polled);
+      Accept(now);
+      Answer();
+      CutOff(now);
+      open_ = connections_.size();
+    }
+  }
+
+  // The listening sockets, what ends the thread, then connections in order.
+  std::vector<pollfd> Interests() const {
+    std::vector<pollfd> polled;
+    polled.reserve(connections_.size() + 3);
+    // Without a descriptor left it looks again a little later.
+    const short accepts = is_starved_ ? 0 : POLLIN;
+    for (const UniqueFd& socket : listener_.sockets()) {
+      polled.push_back({.fd = socket.get(), .events = accepts, .revents = 0});
+    }
+    polled.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+    for (const HttpConnection& connection : connections_) {
+      polled.push_back({.fd = connection.fd(),
+                        .events = connection.interest(),
+                        .revents = 0});
+    }
+    return polled;
+  }
+
+  void Move(const std::vector<pollfd>& polled) {
+    size_t next = listener_.sockets().size() + 1;
+    for (auto it = connections_.begin(); it != connections_.end();) {
+      if (polled[next++].revents != 0 && !it->Move()) {
+        it = connections_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+
+  void Accept(absl::Time now) {
+    for (const UniqueFd& socket : listener_.sockets()) {
+      // A few at a time: those that are there have their turn, too.
+      for (size_t i = 0; i < options_.connections_max; ++i) {
+        UniqueFd fd = Listener::Accept(socket.get());
+        is_starved_ = !fd.is_open() && errno != EAGAIN;
+        if (!fd.is_open()) break;
+        ++accepted_;
+        connections_.emplace_back(std::move(fd), now);
+        // Most ask at once.
+        if (!connections_.back().Move()) connections_.pop_back();
+      }
+    }
+  }
+
+  bool HasAsked() const {
+    return std::any_of(connections_.begin(), connections_.end(),
+                       [](const auto& one) { return one.has_asked(); });
+  }
+
+  // All that is quick, and one that is not: so a probe waits for one scrape,
+  // however many are asked for.
+  void Answer() {
+    bool was_slow = false;
+    for (auto it = connections_.begin(); it != connections_.end();) {
+      const auto now = it++;
+      if (!now->has_asked()) continue;
+      const auto route = options_.routes.find(now->path());
+      const bool is_quick =
+          route == options_.routes.end() || route->second.is_quick;
+      if (!is_quick && std::exchange(was_slow, true)) continue;
+      now->Answer(route == options_.routes.end()
+                      ? HttpReply{.code = 404, .body = "no such page\n"}
+                      : route->second.handler(now->query()));
+      if (!now->Move()) connections_.erase(now);
+    }
+  }
+
+  // The list is in the order of their arrival.
+  void CutOff(absl::Time now) {
+    size_t bytes = 0;
+    for (const HttpConnection& one : connections_) bytes += one.bytes();
+    while (!connections_.empty()) {
+      HttpConnection& oldest = connections_.front();
+      const bool is_late = now - oldest.since() > options_.time_max;
+      if (!is_late && connections_.size() <= options_.connections_max &&
+          bytes <= options_.answer_bytes_max) {
+        break;
+      }
+      bytes -= oldest.bytes();
+      ++cut_off_;
+      oldest.Refuse(is_late);
+      connections_.pop_front();
+    }
+  }
+
+  const Options options_;
+  const Listener listener_;
+  const UniqueFd wake_;
+  Connections connections_;
+  bool is_starved_ = false;
+  std::atomic<uint64_t> open_{0};
+  std::atomic<uint64_t> accepted_{0};
+  std::atomic<uint64_t> cut_off_{0};
+  // Last: it uses all of the above.
+  core::Thread thread_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
-    const std::string& address, std::map<std::string, Handler> handlers) {
-  auto server = std::make_unique<CivetServer>(std::move(handlers));
-  if (const absl::Status status = server->Listen(address); !status.ok()) {
-    return status;
-  }
-  return server;
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(Options options) {
+  ASSIGN_OR_RETURN(Listener listener,
+                   Listener::Open(options.address, "--admin-listen"));
+  return std::make_unique<PollServer>(std::move(options), std::move(listener));
 }
 
 }  // namespace penstock::server

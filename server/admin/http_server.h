@@ -1,10 +1,12 @@
 // The admin port: metrics and probes over HTTP.
+// See server/README.md.
 #pragma once
 
-#include <absl/functional/any_invocable.h>
-#include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,23 +20,50 @@ struct HttpReply {
   std::string body;
 };
 
-// GET on fixed paths, nothing else.
+// What answers one path.
+struct HttpRoute {
+  // `query` is the text behind "?", not decoded.
+  std::function<HttpReply(const std::string& query)> handler;
+  // It costs next to nothing: answered before those that do not.
+  bool is_quick = false;
+};
+
+// GET on fixed paths, nothing else; one request a connection. No client holds
+// up another: nothing waits for one of them, and where there are too many the
+// one that has taken longest goes.
 //
-// Owner:     the app. Threads: handlers run on the server's own threads, at
-//            most `kThreads` at a time.
-// Lifecycle: listens from Start until destruction, which waits for handlers.
+// Owner:     the app. Threads: handlers run on the server's own thread, one at
+//            a time.
+// Lifecycle: listens from Start until destruction, which waits for a handler.
+// Bound:     `connections_max`, with kRequestBytesMax read and one answer each;
+//            `answer_bytes_max` of answers, beyond which the one that is taken
+//            slowest goes; `time_max` for each connection.
 class HttpServer {
  public:
-  static constexpr int kThreads = 4;
-  // `query` is the text behind "?", not decoded.
-  using Handler = std::function<HttpReply(const std::string& query)>;
+  static constexpr size_t kRequestBytesMax = 8 * 1024;
 
-  // `address`: `host:port`, port 0 for any. Errors: UNAVAILABLE.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
-      const std::string& address, std::map<std::string, Handler> handlers);
+  struct Options {
+    // `host:port`, port 0 for any.
+    std::string address;
+    size_t connections_max = 256;
+    size_t answer_bytes_max = size_t{64} << 20;
+    // To say what is wanted, and then to take it.
+    absl::Duration time_max = absl::Seconds(10);
+    std::map<std::string, HttpRoute> routes;
+  };
+  struct Counts {
+    uint64_t open = 0;
+    uint64_t accepted = 0;
+    // Closed before they were answered: too slow, or too many.
+    uint64_t cut_off = 0;
+  };
+
+  // Errors: UNAVAILABLE.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Options options);
   virtual ~HttpServer() = default;
   // The port it listens on.
   virtual int port() const = 0;
+  virtual Counts counts() const = 0;
 };
 
 }  // namespace penstock::server

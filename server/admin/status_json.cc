@@ -109,15 +109,23 @@ void WriteShards(const ConnectorStatus& status, Object& object) {
   object.Number("writes_overdue", overdue);
 }
 
-void WriteTrouble(const ConnectorStatus& status, std::string& to,
-                  Object& object) {
+// Instead of what may quote a record.
+constexpr absl::string_view kHidden =
+    "(hidden on this address: ask `penstock errors`, or start the worker with "
+    "--admin-show-errors)";
+
+void WriteTrouble(const ConnectorStatus& status, bool shows_texts,
+                  std::string& to, Object& object) {
+  const auto shown = [shows_texts](const std::string& text) {
+    return shows_texts || text.empty() ? absl::string_view(text) : kHidden;
+  };
   object.Text("condition", ConditionName(status.health.condition));
-  object.Text("reason", status.health.reason);
+  object.Text("reason", shown(status.health.reason));
   object.Time("since", status.health_since);
   object.Time("next_attempt", status.health.next_attempt);
   object.Number("error_count", status.error_count);
   if (status.first_error.has_value()) {
-    object.Text("first_error", *status.first_error);
+    object.Text("first_error", shown(*status.first_error));
   }
   object.Key("errors");
   const size_t skipped = status.errors.size() > kErrorsShown
@@ -131,7 +139,7 @@ void WriteTrouble(const ConnectorStatus& status, std::string& to,
     entry.Text("tag", error.tag);
     entry.Time("time", error.time);
     entry.Flag("fatal", error.fatal);
-    entry.Text("text", error.text);
+    entry.Text("text", shown(error.text));
   });
   object.Key("blockers");
   const std::vector<core::Blocker> first(
@@ -146,7 +154,8 @@ void WriteTrouble(const ConnectorStatus& status, std::string& to,
   });
 }
 
-void WriteConnector(const ConnectorStatus& status, std::string& to) {
+void WriteConnector(const ConnectorStatus& status, bool shows_texts,
+                    std::string& to) {
   Object object(to);
   object.Text("name", status.name);
   object.Text("pipeline", status.pipeline);
@@ -171,7 +180,7 @@ void WriteConnector(const ConnectorStatus& status, std::string& to) {
   object.Number("refused", status.records_refused);
   object.Number("dead_letters", status.dead_letters);
   WriteShards(status, object);
-  WriteTrouble(status, to, object);
+  WriteTrouble(status, shows_texts, to, object);
 }
 
 std::vector<ConnectorStatus> Sorted(const Dispatcher& dispatcher) {
@@ -203,14 +212,15 @@ std::string StatusJson(const Dispatcher& dispatcher, const StatusFacts& facts) {
       worker.Number("resident_bytes", facts.resident_bytes);
     }
     object.Key("connectors");
-    Array(all, to,
-          [&](const ConnectorStatus& status) { WriteConnector(status, to); });
+    Array(all, to, [&](const ConnectorStatus& status) {
+      WriteConnector(status, facts.shows_texts, to);
+    });
   }
   return to;
 }
 
 HealthReport ReportHealth(const Dispatcher& dispatcher, bool verbose,
-                          absl::Time now) {
+                          bool shows_texts, absl::Time now) {
   HealthReport report;
   std::string lines;
   size_t troubled = 0;
@@ -224,9 +234,11 @@ HealthReport ReportHealth(const Dispatcher& dispatcher, bool verbose,
     if (!is_well) {
       absl::StrAppend(&lines, " for ",
                       absl::FormatDuration(absl::Trunc(
-                          now - status.health_since, absl::Seconds(1))),
-                      ": ",
-                      core::CutMiddle(status.health.reason, kTextBytesMax));
+                          now - status.health_since, absl::Seconds(1))));
+      if (shows_texts) {
+        absl::StrAppend(&lines, ": ",
+                        core::CutMiddle(status.health.reason, kTextBytesMax));
+      }
     }
     lines += '\n';
   }

@@ -18,6 +18,8 @@ struct StatusFacts {
   absl::Time started;
   absl::Time now;
   uint64_t resident_bytes = 0;
+  // Texts of errors, which may quote records; otherwise where there are some.
+  bool shows_texts = true;
 };
 
 // One object: `worker`, and `connectors` in the order of their names. Counts
@@ -27,13 +29,14 @@ struct StatusFacts {
 // Threads: thread-safe. Blocks: as RenderMetrics.
 std::string StatusJson(const Dispatcher& dispatcher, const StatusFacts& facts);
 
-// "/healthz": a line for all, and with `verbose` one for each connector.
+// "/healthz": a line for all, and with `verbose` one for each connector, with
+// the reason if `shows_texts`.
 struct HealthReport {
   // No connector's condition is other than OK, and the worker does not drain.
   bool is_well = true;
   std::string text;
 };
 HealthReport ReportHealth(const Dispatcher& dispatcher, bool verbose,
-                          absl::Time now);
+                          bool shows_texts, absl::Time now);
 
 }  // namespace penstock::server

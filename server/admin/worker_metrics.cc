@@ -66,6 +66,21 @@ const Field kFields[] = {
      [](const View& v) { return Number(v.dispatcher.memory_committed()); }},
     {"penstock_connectors", "Open connectors.", Type::kGauge,
      [](const View& v) { return Number(v.connectors); }},
+    {"penstock_grpc_connections", "Connections to the gRPC port.", Type::kGauge,
+     [](const View& v) { return Number(v.facts.clients.open); }},
+    {"penstock_grpc_connections_max", "Most connections to it.", Type::kGauge,
+     [](const View& v) { return Number(v.facts.clients.open_max); }},
+    {"penstock_grpc_connections_refused_total",
+     "Connections to it that were refused, as there were too many.",
+     Type::kCounter,
+     [](const View& v) { return Number(v.facts.clients.refused); }},
+    {"penstock_admin_connections", "Connections to the admin port.",
+     Type::kGauge,
+     [](const View& v) { return Number(v.facts.admin_clients.open); }},
+    {"penstock_admin_connections_cut_off_total",
+     "Connections to it that ended before an answer: too slow, or too many.",
+     Type::kCounter,
+     [](const View& v) { return Number(v.facts.admin_clients.cut_off); }},
     {"penstock_draining", "1 while the worker drains.", Type::kGauge,
      [](const View& v) { return v.dispatcher.draining() ? 1.0 : 0.0; }},
 };
@@ -76,6 +91,48 @@ constexpr char kCertificateName[] = "penstock_tls_certificate_end_seconds";
 constexpr char kCertificateHelp[] =
     "When the certificate of the gRPC port runs out, since 1970; absent "
     "without TLS.";
+
+// A distribution over everything that the process has done.
+struct TimingHistogram {
+  const char* name;
+  const char* help;
+  // One series for each.
+  struct Series {
+    const char* kind;
+    core::Timing timing;
+  };
+  Series series[2];
+};
+
+const TimingHistogram kTimings[] = {
+    {"penstock_step_duration_seconds",
+     "From the request to the source until the step is made: read, hashed, "
+     "routed, encoded.",
+     {{"queue", core::Timing::kQueuedStep},
+      {"replay", core::Timing::kReplayedStep}}},
+    {"penstock_open_to_step_duration_seconds",
+     "From Open until the first new step, waiting for data included: of a "
+     "connector that begins (first), and of one that goes on (failover).",
+     {{"first", core::Timing::kFirstOpen},
+      {"failover", core::Timing::kFailOver}}},
+    {"penstock_drain_duration_seconds",
+     "From Drain until a connector is closed: by its controller (connector), "
+     "or "
+     "with its worker (worker).",
+     {{"connector", core::Timing::kConnectorDrain},
+      {"worker", core::Timing::kWorkerDrain}}},
+};
+
+void AddTimings(const core::Timings& timings, Exposition& to) {
+  for (const TimingHistogram& shown : kTimings) {
+    to.Family(shown.name, shown.help, Type::kHistogram);
+    for (const auto& [kind, timing] : shown.series) {
+      const core::Histogram histogram = timings.Of(timing);
+      const core::Histogram* const parts[] = {&histogram};
+      to.Histogram({{"kind", kind}}, parts, histogram.bounds());
+    }
+  }
+}
 
 std::vector<SourceMetrics> FindSourceMetrics(
     const Dispatcher& dispatcher, const std::vector<ConnectorStatus>& all) {
@@ -96,6 +153,9 @@ std::vector<MetricRow> WorkerMetricRows() {
       {kCertificateName, Type::kGauge, "", kCertificateHelp}};
   for (const Field& field : kFields) {
     rows.push_back({field.name, field.type, "", field.help});
+  }
+  for (const TimingHistogram& shown : kTimings) {
+    rows.push_back({shown.name, Type::kHistogram, "kind", shown.help});
   }
   return rows;
 }
@@ -156,6 +216,7 @@ std::string RenderMetrics(const Dispatcher& dispatcher,
     to.Family(field.name, field.help, field.type);
     to.Sample({}, field.value(view));
   }
+  AddTimings(dispatcher.timings(), to);
   AddConnectorMetrics(statuses, to);
   AddSourceMetrics(FindSourceMetrics(dispatcher, statuses), to);
   return std::move(to).Take();

@@ -2,7 +2,9 @@
 // See server/README.md and deploy/prometheus/METRICS.md.
 #pragma once
 
+#include "server/admin/http_server.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/net/connection_gate.h"
 
 #include <absl/time/time.h>
 
@@ -31,6 +33,8 @@ struct WorkerFacts {
   ProcessUsage usage;
   // When the certificate of the gRPC port ends; nullopt: no TLS.
   std::optional<absl::Time> certificate_end;
+  ConnectionGate::Counts clients = {};
+  HttpServer::Counts admin_clients = {};
 };
 
 // Renders all metrics in the text format, from a snapshot of each connector:

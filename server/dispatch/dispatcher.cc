@@ -68,6 +68,11 @@ struct Opener {
   void Open(core::OpenRequest request, Reply<core::OpenReply> reply);
 };
 
+core::ConnectorRuntime Measured(core::ConnectorRuntime runtime) {
+  runtime.timings = std::make_shared<core::Timings>();
+  return runtime;
+}
+
 class DispatcherImpl final : public Dispatcher {
  public:
   DispatcherImpl(DispatcherOptions options, core::ConnectorRuntime runtime,
@@ -75,7 +80,7 @@ class DispatcherImpl final : public Dispatcher {
                  std::map<std::string, FenceRecord> records,
                  DispatchObserver* observer)
       : options_(options),
-        runtime_(std::move(runtime)),
+        runtime_(Measured(std::move(runtime))),
         observer_(observer),
         table_(std::make_shared<ConnectorTable>(
             options.connectors_max, options.memory_max, options.replies_max)),
@@ -230,6 +235,7 @@ class DispatcherImpl final : public Dispatcher {
     if (connector == nullptr) return std::nullopt;
     return connector->Status();
   }
+  const core::Timings& timings() const override { return *runtime_.timings; }
   uint64_t memory_max() const override { return options_.memory_max; }
   uint64_t memory_committed() const override {
     return table_->memory_committed();

@@ -115,6 +115,8 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
   virtual void Shutdown() = 0;
   virtual std::shared_ptr<const core::StepResult> Retained(
       const std::string& connector, core::Step step) const = 0;
+  // Of all connectors there are and were.
+  virtual const core::Timings& timings() const = 0;
   virtual uint64_t memory_max() const = 0;
   // Σ memory_max of the connectors open now, in bytes.
   virtual uint64_t memory_committed() const = 0;

@@ -128,6 +128,32 @@ def check_dashboard(prometheus):
     return asked
 
 
+def go_on_again(programs, pipeline):
+    """Closed and opened: what the first new step takes is a fail-over."""
+    for verb in ("disconnect", "open", "extend", "queue", "release"):
+        answer = programs.call(verb, pipeline)
+        if answer.returncode != 0:
+            raise harness.Failure(f"{verb}: {answer.stderr.decode()}")
+
+
+def check_histograms(prometheus):
+    """Each has counted what happened, and no more than its labels."""
+    for series in (
+            'penstock_step_duration_seconds_count{kind="queue"}',
+            'penstock_open_to_step_duration_seconds_count{kind="first"}',
+            'penstock_open_to_step_duration_seconds_count{kind="failover"}',
+            'penstock_step_ack_duration_seconds_count{connector="well"}',
+            'penstock_end_to_end_duration_seconds_count{connector="well"}',
+            'penstock_sink_write_duration_seconds_count{connector="well"}'):
+        harness.wait_until(f"a count in {series}", lambda query=series:
+                           prometheus.series(f"{query} > 0"))
+    kinds = {(one["metric"]["direction"], one["metric"]["kind"])
+             for one in prometheus.series(
+                 'penstock_connector_info{connector="well"}')}
+    if kinds != {("in", "file"), ("out", "file")}:
+        raise harness.Failure(f"penstock_connector_info: {kinds}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
@@ -156,6 +182,8 @@ def main():
             answer = programs.call(verb, well)
             if answer.returncode != 0:
                 raise harness.Failure(f"{verb}: {answer.stderr.decode()}")
+        go_on_again(programs, well)
+        check_histograms(prometheus)
         print(f"dashboard: {check_dashboard(prometheus)} queries have data",
               flush=True)
         harness.wait_until(

@@ -8,6 +8,7 @@
 #include "tests/integration/real_worker.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -16,7 +17,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -251,8 +254,22 @@ TEST_F(AdminTest, MetricsShowWhatTheShardsWrote) {
                     "penstock_sink_write_duration_seconds_bucket{connector="
                     "\"orders\",le=\"+Inf\"}"),
             batches);
-  EXPECT_GE(of_connector("penstock_sink_latency_seconds_count"), 1);
-  EXPECT_GT(of_connector("penstock_sink_latency_seconds_sum"), 0);
+  EXPECT_EQ(of_connector("penstock_step_ack_duration_seconds_count"), 1);
+  EXPECT_GT(of_connector("penstock_step_ack_duration_seconds_sum"), 0);
+  EXPECT_EQ(of_connector("penstock_end_to_end_duration_seconds_count"), 1);
+  EXPECT_GT(of_connector("penstock_end_to_end_duration_seconds_sum"),
+            of_connector("penstock_step_ack_duration_seconds_sum"));
+  EXPECT_EQ(
+      ValueOf(metrics, "penstock_step_duration_seconds_count{kind=\"queue\"}"),
+      1);
+  EXPECT_EQ(ValueOf(metrics,
+                    "penstock_open_to_step_duration_seconds_count{kind="
+                    "\"first\"}"),
+            1);
+  EXPECT_EQ(ValueOf(metrics,
+                    "penstock_connector_info{connector=\"orders\",direction="
+                    "\"in\",kind=\"file\"}"),
+            1);
 }
 
 TEST_F(AdminTest, MetricsShowThatNothingIsWrongWithTheShards) {
@@ -290,6 +307,71 @@ TEST_F(AdminTest, BatchesHaveTheRowsThatTheSpecificationSays) {
   const std::string metrics = worker_.Scrape("/metrics");
   EXPECT_EQ(SumOf(metrics, "penstock_shard_rows_written_total"), 100);
   EXPECT_EQ(Flushes(metrics, "rows"), 10);
+}
+
+// A connector that has failed for good: its file is another one.
+void FailForGood(RealWorker& worker, Caller& caller) {
+  const std::string source = worker.Write("in", Lines("secret-line ", 100));
+  ASSERT_OK(
+      caller.Open(LinesSpec("orders", source, worker.directory().Path("out"))));
+  std::filesystem::rename(source, source + ".gone");
+  worker.Write("in", Lines("other ", 100));
+  ASSERT_OK(caller.Extend());
+  core::Step step = 0;
+  while (caller.Queue(step, step).ok()) ++step;
+}
+
+// Where others than this machine's users reach the port, nothing that may quote
+// a record is shown.
+TEST(AdminTextsTest, ErrorsAreShownOnLoopbackOrWhereSomebodySaidSo) {
+  for (const auto& [host, is_asked, is_shown] :
+       {std::tuple("127.0.0.1", false, true),
+        std::tuple("0.0.0.0", false, false),
+        std::tuple("0.0.0.0", true, true)}) {
+    RealWorker worker(
+        {.admin = true, .admin_host = host, .admin_show_errors = is_asked});
+    Caller caller(worker.control(), "shop", 1);
+    FailForGood(worker, caller);
+    const std::string status = worker.Scrape("/status.json");
+    const std::string health = worker.Scrape("/healthz?verbose");
+    EXPECT_THAT(status, HasSubstr("\"condition\":\"fatal\""));
+    EXPECT_THAT(health, HasSubstr("[-] orders FAILED fatal for "));
+    const std::string path = worker.directory().path();
+    EXPECT_THAT(worker.Scrape("/metrics"), Not(HasSubstr(path)));
+    EXPECT_EQ(absl::StrContains(status, path), is_shown) << status;
+    EXPECT_EQ(absl::StrContains(health, path), is_shown) << health;
+    EXPECT_EQ(absl::StrContains(status, "--admin-show-errors"), !is_shown);
+  }
+}
+
+TEST(ConnectionsTest, OneTooManyIsToldWhichOptionToRaise) {
+  RealWorker worker({.admin = true, .connections_max = 1});
+  ASSERT_OK(worker.client().WaitReady(absl::Seconds(20)));
+  grpc::ChannelArguments apart;
+  apart.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto second = grpc::CreateCustomChannel(
+      worker.target(), grpc::InsecureChannelCredentials(), apart);
+  grpc::GenericStub stub(second);
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  grpc::ByteBuffer request;
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  auto call = stub.PrepareUnaryCall(
+      &context, "/penstock.v1.OperationsService/GetLogLevel", request, &queue);
+  call->StartCall();
+  call->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("--connections-max"));
+  // The one that is there goes on.
+  ASSERT_OK(worker.client().GetLogLevel().status());
+  const std::string metrics = worker.Scrape("/metrics");
+  EXPECT_EQ(ValueOf(metrics, "penstock_grpc_connections"), 1);
+  EXPECT_EQ(ValueOf(metrics, "penstock_grpc_connections_max"), 1);
+  EXPECT_GE(ValueOf(metrics, "penstock_grpc_connections_refused_total"), 1);
 }
 
 TEST_F(AdminTest, TypesAreListed) {

@@ -26,7 +26,13 @@ void RealWorker::Start(const std::string& listen) {
   app_.reset();
   server::WorkerOptions options;
   options.listen = listen;
-  options.admin_listen = options_.admin ? "127.0.0.1:0" : "";
+  options.connections_max = options_.connections_max;
+  if (options_.admin) {
+    options.admin_listen = absl::StrCat(options_.admin_host, ":0");
+  } else {
+    options.admin_listen.clear();
+  }
+  options.admin_show_errors = options_.admin_show_errors;
   options.state_dir = directory_.Path("state");
   options.memory_max = options_.memory_max;
   options.drain_timeout = absl::Seconds(2);

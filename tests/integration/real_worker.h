@@ -19,9 +19,11 @@ namespace penstock {
 class RealWorker {
  public:
   struct Options {
-    // Metrics and probes on a port that the system chooses. To stop them takes
-    // the HTTP library two seconds.
+    // Metrics and probes on a port that the system chooses.
     bool admin = false;
+    std::string admin_host = "127.0.0.1";
+    bool admin_show_errors = false;
+    size_t connections_max = 1000;
     // What its connectors may take together.
     uint64_t memory_max = uint64_t{4} << 30;
   };

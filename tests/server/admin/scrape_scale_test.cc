@@ -22,6 +22,8 @@ std::vector<core::ConnectorStatus> Busy(int count) {
   for (int i = 0; i < count; ++i) {
     core::ConnectorStatus& status = all.emplace_back();
     status.name = absl::StrCat("connector-", 1000 + i);
+    status.source_kind = "file";
+    status.sink_kind = "postgres";
     status.state = core::ConnectorState::kRunning;
     status.buffered_total = {.records = 123'456'789, .bytes = 98'765'432'100};
     status.extended_total = status.buffered_total;
@@ -37,7 +39,8 @@ std::vector<core::ConnectorStatus> Busy(int count) {
     shard.worker.flushes[0] = 1'234'567;
     for (int sample = 0; sample < 1000; ++sample) {
       shard.worker.write_seconds.Record(0.001 * sample);
-      shard.worker.latency_seconds.Record(0.01 * sample);
+      status.latencies.ack_seconds.Record(0.005 * sample);
+      status.latencies.end_to_end_seconds.Record(0.01 * sample);
     }
   }
   return all;
