@@ -104,7 +104,10 @@ void BM_RawProducer(benchmark::State& state) {
   rd_kafka_topic_destroy(topic);
   rd_kafka_destroy(client);
 }
-BENCHMARK(BM_RawProducer)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_RawProducer)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 void BM_Sink(benchmark::State& state, FtModel level) {
   static uint64_t opens = 0;
@@ -143,9 +146,11 @@ void BM_Sink(benchmark::State& state, FtModel level) {
   CHECK_OK((*sink)->Close());
 }
 BENCHMARK_CAPTURE(BM_Sink, at_least_once, FtModel::kAtLeastOnce)
+    ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Sink, exactly_once, FtModel::kExactlyOnce)
+    ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
