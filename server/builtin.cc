@@ -8,6 +8,7 @@
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/file/file_sink_probe.h"
+#include "core/sinks/kafka/kafka_probe.h"
 #include "core/sinks/kafka/kafka_sink.h"
 #include "core/sinks/null/null_sink.h"
 #include "core/sinks/postgres/postgres_probe.h"
@@ -35,6 +36,7 @@ void RegisterBuiltinConnectors(core::Registry& registry) {
   registry.RegisterSink("null", core::MakeNullSink);
   registry.RegisterSink("postgres", core::MakePostgresSink);
   registry.RegisterSinkProbe("file", core::ProbeFileSink);
+  registry.RegisterSinkProbe("kafka", core::ProbeKafkaSink);
   // Nothing is there, and everything is taken.
   registry.RegisterSinkProbe("null",
                              [](auto&&...) { return absl::OkStatus(); });

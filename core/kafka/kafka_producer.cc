@@ -182,8 +182,18 @@ absl::StatusOr<int32_t> KafkaProducer::PartitionCount(absl::Time deadline) {
         IsKafkaRetryable(code)
             ? now < deadline
             : HasReason(error, Reason::NOT_FOUND) && now < gives_up;
-    if (!again) return error;
+    if (!again) return refusal_.ok() ? error : refusal_;
     rd_kafka_poll(handle(), kAgainMs);
+  }
+}
+
+void KafkaProducer::OnError(rd_kafka_resp_err_t code, absl::string_view text) {
+  const Reason reason = ReasonOfKafkaError(code);
+  if (reason == Reason::UNAUTHENTICATED) {
+    refusal_ = MakeKafkaError(code, "connecting", text);
+  } else if (code == RD_KAFKA_RESP_ERR__TRANSPORT ||
+             code == RD_KAFKA_RESP_ERR__RESOLVE) {
+    refusal_ = absl::OkStatus();
   }
 }
 

@@ -54,7 +54,9 @@ class KafkaProducer final : private KafkaObserver {
       KafkaConf conf, const std::string& topic, const Clock& clock);
 
   // How many partitions the topic has, at least 1. Errors: NOT_FOUND, once the
-  // cluster has said so for five seconds: a topic may be in the making.
+  // cluster has said so for five seconds: a topic may be in the making;
+  // UNAUTHENTICATED, at the deadline, if brokers do not let us in until then:
+  // one that restarts looks like that, too.
   absl::StatusOr<int32_t> PartitionCount(absl::Time deadline);
 
   // Fences every older producer of the transactional id and ends what it left
@@ -97,6 +99,7 @@ class KafkaProducer final : private KafkaObserver {
   explicit KafkaProducer(const Clock& clock) : clock_(clock) {}
 
   void OnDelivery(const rd_kafka_message_t& message) override;
+  void OnError(rd_kafka_resp_err_t code, absl::string_view text) override;
   // To librdkafka, from now on.
   int TimeoutMs(absl::Time deadline) const;
   absl::Status Late(absl::string_view doing) const;
@@ -121,6 +124,8 @@ class KafkaProducer final : private KafkaObserver {
   // It was not even queued.
   bool failed_at_once_ = false;
   absl::Status failure_;
+  // A broker did not let us in, and none has gone since.
+  absl::Status refusal_;
 };
 
 // Of an error: the transaction must be aborted. Its messages may be in the log

@@ -2,9 +2,10 @@
 """A Kafka broker behind TLS and a password lets the sink in.
 
 The password comes by reference, and stands afterwards in no state, log or
-answer.
+answer. A dry run tells a wrong one.
 """
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -73,6 +74,20 @@ def look_for_secret(directory, log):
             raise harness.Failure(f"the password stands in {name}")
 
 
+def look(programs, pipeline, refusal):
+    """What a dry run tells of the sink; `refusal`: None, or a reason."""
+    done = programs.call("validate", "--probe", pipeline, "--output", "json")
+    sink = {each["phase"].rpartition("_")[2]: each for line in
+            done.stdout.splitlines()
+            for each in json.loads(line)["result"]["findings"]
+            if each.get("target", "").endswith("SINK")}
+    failed = {phase: each["reason"] for phase, each in sink.items()
+              if each["outcome"].endswith("FAILED")}
+    expected = {"AUTHENTICATE": refusal} if refusal else {}
+    if failed != expected or "CONNECT" not in sink:
+        raise harness.Failure(f"a dry run tells {sink}: {done.stderr}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
@@ -92,8 +107,9 @@ def main():
                                           settings(both, ca))
         try:
             good = os.path.join(directory, "good")
-            run = programs.start_run(write_pipeline(
-                good, source, broker, ca, f"${{env:{SECRET_NAME}}}"))
+            pipeline = write_pipeline(good, source, broker, ca,
+                                      f"${{env:{SECRET_NAME}}}")
+            run = programs.start_run(pipeline)
             harness.wait_for_end(run, 0)
             found = broker.read(
                 "secured", more=["-X", "security.protocol=SASL_SSL", "-X",
@@ -105,6 +121,10 @@ def main():
                 raise harness.Failure(f"{len(found)} messages arrived")
             look_for_secret(good, os.path.join(directory, "log"))
             print("secured: all arrived, the password is nowhere", flush=True)
+            look(programs, pipeline, None)
+            os.environ[SECRET_NAME] = "another"
+            look(programs, pipeline, "UNAUTHENTICATED")
+            print("looked: a wrong password is told", flush=True)
         finally:
             programs.end_all()
             broker.end()

@@ -1,11 +1,14 @@
 #include "core/sinks/kafka/kafka_opening.h"
 
 #include "core/base/error.h"
+#include "core/base/mutex.h"
 #include "core/base/status_macros.h"
+#include "core/base/thread.h"
 
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <stop_token>
 #include <utility>
 
 namespace penstock::core {
@@ -64,22 +67,51 @@ absl::Status KafkaOpening::CheckOwnerStands() {
                    "meanwhile; open again");
 }
 
-// What stands there is good enough to see a higher writer. It may be out of
-// date: all else that would be an error is asked for until it stands.
+absl::Status KafkaOpening::ForLanes(
+    ShardIndex first, const std::function<absl::Status(ShardIndex)>& act) {
+  Mutex mu;
+  absl::Status error;
+  ShardIndex next = first;
+  const auto take = [&]() -> std::optional<ShardIndex> {
+    MutexLock lock(mu);
+    if (!error.ok() || next >= lanes_.size()) return std::nullopt;
+    return next++;
+  };
+  const auto work = [&](std::stop_token /*stopped*/) {
+    while (const std::optional<ShardIndex> shard = take()) {
+      const absl::Status done = act(*shard);
+      MutexLock lock(mu);
+      error.Update(done);
+    }
+  };
+  {
+    std::vector<std::unique_ptr<Thread>> threads;
+    while (threads.size() < kLanesAtOnce &&
+           first + threads.size() < lanes_.size()) {
+      threads.push_back(std::make_unique<Thread>("kafka-open", work));
+    }
+  }
+  return error;
+}
+
 absl::Status KafkaOpening::Look() {
   const uint32_t before = owner_.has_value() ? owner_->shards : 0;
   for (ShardIndex i = 0; i < std::max(before, open_.shards); ++i) {
     lanes_.push_back(std::make_shared<KafkaLane>(writing_, i));
-    ASSIGN_OR_RETURN(std::optional<KafkaProgress> found,
-                     lanes_.back()->Read(KafkaOffsetRead::kAny, deadline_));
-    const absl::Status seen = StepsOf(i, found).status();
-    if (seen.ok()) continue;
-    if (HasReason(seen, Reason::WRITER_FENCED)) return seen;
-    ASSIGN_OR_RETURN(found,
-                     lanes_.back()->Read(KafkaOffsetRead::kStable, deadline_));
-    RETURN_IF_ERROR(StepsOf(i, found).status());
   }
-  return absl::OkStatus();
+  return ForLanes(0, [this](ShardIndex shard) { return LookAt(shard); });
+}
+
+// What stands there is good enough to see a higher writer. It may be out of
+// date: all else that would be an error is asked for until it stands.
+absl::Status KafkaOpening::LookAt(ShardIndex shard) {
+  KafkaLane& lane = *lanes_[shard];
+  ASSIGN_OR_RETURN(std::optional<KafkaProgress> found,
+                   lane.Read(KafkaOffsetRead::kAny, deadline_));
+  const absl::Status seen = StepsOf(shard, found).status();
+  if (seen.ok() || HasReason(seen, Reason::WRITER_FENCED)) return seen;
+  ASSIGN_OR_RETURN(found, lane.Read(KafkaOffsetRead::kStable, deadline_));
+  return StepsOf(shard, found).status();
 }
 
 absl::StatusOr<Step> KafkaOpening::StepsOf(
@@ -116,21 +148,24 @@ absl::Status KafkaOpening::CheckReshard(ShardIndex shard, Step steps) const {
        {"base_steps", absl::StrCat(open_.base_steps)}});
 }
 
+// The owner moves in transactions of shard 0, too, which its Init ends: so the
+// others are not disturbed before it stands.
 absl::Status KafkaOpening::TakeLanes(bool renews_owner) {
-  for (ShardIndex i = 0; i < lanes_.size(); ++i) {
-    RETURN_IF_ERROR(lanes_[i]->Take(
-        [this,
-         i](const std::optional<KafkaProgress>& found) -> absl::StatusOr<Step> {
-          // Also the owner moves in transactions of shard 0, which its Init
-          // has ended.
-          const absl::Status owner =
-              i == 0 ? CheckOwnerStands() : absl::OkStatus();
-          if (!owner.ok()) return owner;
-          return StepsOf(i, found);
-        },
-        renews_owner&& i == 0, deadline_))
-    << "while taking over shard " << i;
-  }
+  RETURN_IF_ERROR(TakeLane(0, renews_owner));
+  return ForLanes(1,
+                  [this](ShardIndex shard) { return TakeLane(shard, false); });
+}
+
+absl::Status KafkaOpening::TakeLane(ShardIndex shard, bool renews_owner) {
+  const auto steps =
+      [&](const std::optional<KafkaProgress>& found) -> absl::StatusOr<Step> {
+    if (shard == 0) {
+      RETURN_IF_ERROR(CheckOwnerStands());
+    }
+    return StepsOf(shard, found);
+  };
+  RETURN_IF_ERROR(lanes_[shard]->Take(steps, renews_owner, deadline_))
+  << "while taking over shard " << shard;
   return absl::OkStatus();
 }
 

@@ -8,13 +8,21 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace penstock::core {
 
-// One open in exactly-once, step by step.
-// Owner:   the call that made it. Threads: confined to it.
+// One open in exactly-once, step by step. Shards are independent of one
+// another, and each takes several round trips and clients of its own: they are
+// looked at and taken over kLanesAtOnce at a time, as dozens of them one after
+// the other would not fit an open's time.
+//
+// Owner:   the call that made it.
+// Threads: confined to it, but for what it does of lanes, each by one thread.
+// Bound:   kLanesAtOnce threads, and a client or two of librdkafka for each.
 class KafkaOpening {
  public:
   KafkaOpening(std::shared_ptr<const KafkaWriting> writing,
@@ -27,7 +35,15 @@ class KafkaOpening {
   absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> Run();
 
  private:
+  static constexpr size_t kLanesAtOnce = 8;
+
+  // Calls `act` with each shard from `first` on. Returns: the first error in
+  // time; what was not begun by then is left.
+  absl::Status ForLanes(ShardIndex first,
+                        const std::function<absl::Status(ShardIndex)>& act);
   absl::Status Look();
+  absl::Status LookAt(ShardIndex shard);
+  absl::Status TakeLane(ShardIndex shard, bool renews_owner);
   absl::StatusOr<std::optional<KafkaShards>> ReadOwner(KafkaOffsetRead read);
   // Behind what fences all others: that the owner is what it was.
   absl::Status CheckOwnerStands();

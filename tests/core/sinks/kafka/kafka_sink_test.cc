@@ -5,6 +5,7 @@
 #include "core/contract/sink_error.h"
 #include "core/kafka/kafka_options.h"
 #include "core/kafka/kafka_producer.h"
+#include "core/sinks/kafka/kafka_probe.h"
 #include "core/sinks/kafka/kafka_progress.h"
 #include "tests/core/sinks/kafka/kafka_fixture.h"
 #include "tests/support/kafka_broker.h"
@@ -22,6 +23,7 @@
 namespace penstock::core {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -277,6 +279,52 @@ TEST_F(KafkaSinkTest, TopicThatIsNotThereIsSaid) {
   config.options["allow.auto.create.topics"] = "false";
   const KafkaProcess process(config, KafkaTestOpen());
   EXPECT_THAT(process.opened(), HasReason(Reason::NOT_FOUND));
+}
+
+// It is asked as one who would write asks, and all the same nothing is made.
+TEST_F(KafkaSinkTest, ALookLeavesNoTrace) {
+  FakeFileSystem files;
+  ManualExecutor io;
+  const PathPolicy paths{{}};
+  const auto probe = [&](const std::string& topic) {
+    KafkaSinkConfig config = Config();
+    config.topic = topic;
+    return ProbeKafkaSink(
+        config, FtModel::kExactlyOnce, {},
+        {.files = files, .io = io, .clock = RealClock(), .paths = paths});
+  };
+  EXPECT_OK(probe(topic_));
+  EXPECT_THAT(Read(), IsEmpty());
+  EXPECT_EQ(OwnerCommits(), 0u);
+  // Asked again and again for seconds: had the first question made it, the
+  // next would find it.
+  EXPECT_THAT(probe("never-made"), HasReason(Reason::NOT_FOUND));
+}
+
+// More than are taken at once.
+TEST_F(KafkaSinkTest, ManyShardsAreTakenOver) {
+  OutputOpen open = KafkaTestOpen();
+  open.shards = 20;
+  KafkaProcess first(Config(), open);
+  ASSERT_OK(first.opened());
+  EXPECT_THAT(*first.opened(), Each(0u));
+  ASSERT_OK(first.Write({0, 1}, {{.value = "a"}}));
+  OutputOpen again = KafkaTestOpen(2);
+  again.shards = 20;
+  KafkaProcess second(Config(), again);
+  ASSERT_OK(second.opened());
+  ASSERT_EQ(second.opened()->size(), 20u);
+  EXPECT_EQ(second.opened()->front(), 1u);
+  EXPECT_THAT(first.Write({1, 2}, {{.value = "b"}}),
+              HasReason(Reason::WRITER_FENCED));
+  ASSERT_OK(second.Write({1, 2}, {{.value = "b"}}));
+  EXPECT_THAT(Values(), ElementsAre("a", "b"));
+  // Not all stand at the checkpoint: their number stays.
+  OutputOpen fewer = KafkaTestOpen(3);
+  fewer.shards = 3;
+  const KafkaProcess third(Config(), fewer);
+  EXPECT_THAT(third.opened(), HasReason(Reason::PROGRESS_AHEAD));
+  ASSERT_OK(second.Write({2, 3}, {{.value = "c"}}));
 }
 
 TEST_F(KafkaSinkTest, MoreThanItsQueueHoldsIsWrittenAllTheSame) {
