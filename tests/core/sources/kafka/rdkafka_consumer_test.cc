@@ -3,10 +3,16 @@
 // topics that are deleted, grown, cut off.
 #include "core/sources/kafka/rdkafka_consumer.h"
 
+#include "core/base/clock.h"
+#include "core/base/environment.h"
+#include "core/base/filesystem.h"
+#include "core/base/memory.h"
 #include "core/base/path_policy.h"
 #include "core/base/thread_pool_executor.h"
 #include "core/format/raw/raw_format.h"
+#include "core/kafka/kafka_group_offset.h"
 #include "core/kafka/kafka_handles.h"
+#include "core/kafka/kafka_options.h"
 #include "core/kafka/kafka_reaper.h"
 #include "core/sources/kafka/kafka_source.h"
 #include "tests/support/fake_filesystem.h"
@@ -19,6 +25,7 @@
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <array>
@@ -85,6 +92,23 @@ class RdKafkaConsumerTest : public testing::Test {
       records.push_back({.partition = partition, .value = value});
     }
     WriteKafka(bootstrap, topic_, records);
+  }
+  // Whether the source's group comes to stand at `offset` of partition 0.
+  bool WaitForGroup(const std::string& bootstrap, int64_t offset) const {
+    const absl::Time end = RealClock().SteadyNow() + absl::Minutes(1);
+    std::optional<KafkaGroupOffset> found;
+    while (!found.has_value() || found->offset != offset) {
+      KafkaConf conf{.conf = KafkaConfHandle(rd_kafka_conf_new()),
+                     .secrets = {}};
+      EXPECT_OK(conf.Set("bootstrap.servers", bootstrap));
+      const auto read =
+          ReadKafkaGroupOffset(std::move(conf), config_.options.at("group.id"),
+                               topic_, KafkaOffsetRead::kAny, RealClock(), end);
+      EXPECT_OK(read);
+      if (!read.ok() || RealClock().SteadyNow() >= end) return false;
+      found = *read;
+    }
+    return true;
   }
   static std::vector<std::string> ValuesOf(
       const RecordingConsumer::RecordedStep& step) {
@@ -169,6 +193,65 @@ TEST_F(RdKafkaConsumerTest, MemoryIsBoundedOverAllPartitionsWhilePaused) {
   EXPECT_LE(most, kBound);
   Extend();
   EXPECT_EQ(QueueWhen(5 * kPartitions).records.size(), 5u * kPartitions);
+}
+
+// A hundred partitions of messages of a megabyte, which nobody takes for as
+// long as PENSTOCK_KAFKA_PAUSE_S says (2 seconds), longer than a group would
+// wait for a member: what the process takes is what it may, the group stands
+// where it was, and then all of it comes.
+TEST_F(RdKafkaConsumerTest, ALongPauseCostsNoMemoryAndLosesNothing) {
+  PENSTOCK_NEED_KAFKA();
+  constexpr int kPartitions = 100;
+  constexpr uint64_t kEach = 2;
+  const std::string& bootstrap = KafkaBroker::Shared().bootstrap();
+  CreateKafkaTopic(bootstrap, topic_, kPartitions);
+  Write(bootstrap, {"first"});
+  config_.options["group.id"] = topic_;
+  config_.options["session.timeout.ms"] = "1000";
+  config_.options["max.poll.interval.ms"] = "1000";
+  ASSERT_OK(Open(bootstrap));
+  Extend();
+  EXPECT_EQ(QueueWhen(1).records.size(), 1u);
+  consumer_->CheckpointWatcher()->Advance(1);
+  consumer_->CompletionWatcher()->Advance(1);
+  EXPECT_TRUE(WaitForGroup(bootstrap, 1));
+
+  const uint64_t before = *ResidentBytes(PosixFileSystem());
+  for (uint64_t i = 0; i < kEach; ++i) {
+    std::vector<KafkaRecord> records;
+    for (int one = 0; one < kPartitions; ++one) {
+      records.push_back(
+          {.partition = one, .value = std::string(1'000'000, 'x')});
+    }
+    WriteKafka(bootstrap, topic_, records);
+  }
+  ::malloc_trim(0);
+  // Of the queue, of librdkafka's, and one fetch; for the allocator the last.
+  const uint64_t bound = consumer_->MaxQueuedBytes() + (16 << 20) + (8 << 20) +
+                         (1 << 20) + (24 << 20);
+  static_assert(kPartitions * kEach * 1'000'000 > 2 * (81 << 20));
+  reader_->Request(PauseCommand{});
+  uint64_t most = 0;
+  const absl::Duration pause =
+      absl::Seconds(std::stoi(GetEnv("PENSTOCK_KAFKA_PAUSE_S").value_or("2")));
+  const bool is_beyond = consumer_->WaitUntil(
+      [&](const Transcript& seen) {
+        most = std::max(most, *ResidentBytes(PosixFileSystem()));
+        return most > before + bound || seen.HasFatal();
+      },
+      pause);
+  EXPECT_FALSE(is_beyond) << most - before << " of " << bound << " bytes";
+  RecordProperty("bytes", static_cast<int>(most - before));
+  EXPECT_TRUE(WaitForGroup(bootstrap, 1)) << "the group stands where it was";
+  EXPECT_LE(reader_->MemoryBytes(), uint64_t{16 + 8} << 20);
+
+  Extend();
+  uint64_t count = 0;
+  while (count < kPartitions * kEach && !HasFailure()) {
+    count +=
+        QueueWhen(consumer_->transcript().extended.records + 1).records.size();
+  }
+  EXPECT_EQ(count, kPartitions * kEach);
 }
 
 // Messages in a transaction that is committed or not.
