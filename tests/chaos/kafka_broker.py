@@ -104,6 +104,14 @@ class KafkaBroker:
             raise harness.Failure(
                 f"no topic {topic}: {(made.stdout + made.stderr).decode()}")
 
+    def delete_topic(self, topic):
+        gone = self.tool("org.apache.kafka.tools.TopicCommand",
+                         "--bootstrap-server", self.bootstrap, "--delete",
+                         "--topic", topic)
+        if gone.returncode != 0:
+            raise harness.Failure(
+                f"{topic} stays: {(gone.stdout + gone.stderr).decode()}")
+
     def _kcat(self, *arguments, data=None):
         done = subprocess.run(["kcat", "-b", self.bootstrap, *arguments],
                               input=data, capture_output=True,

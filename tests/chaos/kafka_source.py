@@ -17,6 +17,7 @@ instead of killed, for it keeps nothing.
 """
 import argparse
 import collections
+import itertools
 import json
 import os
 import random
@@ -43,6 +44,8 @@ TABLE = ("CREATE TABLE orders (body text,"
          " number bigint GENERATED ALWAYS AS IDENTITY)")
 # A client that finds no broker waits for up to ten seconds of its own accord.
 BACKOFF = "reconnect.backoff.max.ms: 500"
+CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
 # So many transactions the topic is written in, an aborted one behind each.
 TRANSACTIONS = 4
 
@@ -238,6 +241,52 @@ def while_written(site, path):
     harness.kill(site.worker)
 
 
+def deleted_topic(site):
+    """The topic goes while it is read: run and worker end all the same.
+
+    librdkafka alone would hold up the connector's end for ever.
+    """
+    site.wait_for(sum(site.lengths.values()))
+    site.broker.delete_topic("going")
+    # The client hears of it with the next answer; the tool's own end is later.
+    site.run.send_signal(signal.SIGTERM)
+    harness.wait_for_end(site.run, 0, harness.NOT_CHECKPOINTED)
+    site.verify()
+    site.worker.send_signal(signal.SIGTERM)
+    harness.wait_for_end(site.worker, 0, timeout=30)
+
+
+def by_others(play, path, records):
+    """Kafka's own tools write what is read, and read what is written."""
+    broker = play.broker
+    some = os.path.join(play.directory, "some.keyed")
+    lengths = collections.Counter()
+    with open(path, "rb") as lines, open(some, "wb") as out:
+        for line in itertools.islice(lines, records):
+            out.write(line)
+            lengths[line.partition(b"\t")[0].decode()] += 1
+    broker.make_topic("console", PARTITIONS)
+    with open(some, "rb") as lines:
+        done = broker.tool(
+            CONSOLE_PRODUCER, "--bootstrap-server", broker.bootstrap,
+            "--topic", "console", "--property", "parse.key=true", stdin=lines)
+    if done.returncode != 0:
+        raise harness.Failure(f"Kafka's producer: {done.stderr.decode()}")
+    site = play.site(lengths, "topic", topic="console")
+    site.finish()
+    done = broker.tool(
+        VERIFIABLE_CONSUMER, "--bootstrap-server", broker.bootstrap, "--topic",
+        site.target.topic, "--group-id", "verifier", "--reset-policy",
+        "earliest", "--max-messages", str(records), "--verbose")
+    seen = collections.Counter(
+        event["key"] for event in map(json.loads, done.stdout.splitlines())
+        if event["name"] == "record_data")
+    if seen != lengths:
+        raise harness.Failure(
+            f"Kafka's consumer finds {sum(seen.values())} of {records}: "
+            f"{done.stderr.decode()[-2000:]}")
+
+
 class RealBroker(kafka_broker.KafkaBroker):
     """With a topic that was written in transactions, others between them."""
 
@@ -424,6 +473,14 @@ def main():
                 while_written(play.site(lengths, "files", topic="live",
                                         ends=False), path)
                 print("while_written: exactly once", flush=True)
+                broker.fill("going", path)
+                broker.close("going")
+                deleted_topic(play.site(lengths, "files", topic="going",
+                                        ends=False))
+                print("deleted_topic: run and worker end", flush=True)
+                by_others(play, path, min(records, 3000))
+                print("by_others: written and read by Kafka's tools",
+                      flush=True)
         finally:
             programs.end_all()
             broker.end()

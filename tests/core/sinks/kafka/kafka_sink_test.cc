@@ -11,6 +11,7 @@
 #include "tests/support/kafka_broker.h"
 #include "tests/support/kafka_client.h"
 #include "tests/support/kafka_mock.h"
+#include "tests/support/kafka_proxy.h"
 #include "tests/support/status_matchers.h"
 
 #include <gmock/gmock.h>
@@ -176,6 +177,38 @@ TEST_F(KafkaSinkTest, CommitWithoutAnswerIsNotWrittenTwice) {
   ASSERT_OK(process.Write({2, 3}, {{.value = "c"}}));
   std::vector<std::string> values;
   for (const KafkaRecord& record : ReadKafka(broker.bootstrap(), "t")) {
+    values.push_back(*record.value);
+  }
+  EXPECT_THAT(values, ElementsAre("a", "b", "c"));
+}
+
+// The cluster has committed, and nobody heard it; nor does this writer ever get
+// to ask. The next open finds how far the shard is, and nothing is doubled.
+TEST_F(KafkaSinkTest, CommitWhoseAnswerIsLostIsSettledByTheNextOpen) {
+  KafkaProxy proxy;
+  KafkaBroker broker({"advertised.listeners=PLAINTEXT://" + proxy.address()});
+  proxy.ForwardTo(broker.bootstrap());
+  CreateKafkaTopic(proxy.address(), "t", 1);
+  KafkaSinkConfig config = KafkaTestConfig(proxy.address(), "t");
+  config.options["reconnect.backoff.max.ms"] = "100";
+  {
+    KafkaProcess process(config, KafkaTestOpen());
+    ASSERT_OK(process.opened());
+    ASSERT_OK(process.Write({0, 1}, {{.value = "a"}}));
+    proxy.CutAtAnswer(KafkaRequest::kEndTxn);
+    const absl::Status met =
+        process.Write({1, 2}, {{.value = "b"}}, absl::Seconds(2));
+    ASSERT_THAT(met, Not(IsOk()));
+    EXPECT_TRUE(IsRetryable(met)) << met;
+    EXPECT_TRUE(proxy.is_cut());
+  }
+  proxy.Mend();
+  KafkaProcess next(config, KafkaTestOpen(2));
+  ASSERT_OK(next.opened());
+  EXPECT_THAT(*next.opened(), ElementsAre(2u));
+  ASSERT_OK(next.Write({2, 3}, {{.value = "c"}}));
+  std::vector<std::string> values;
+  for (const KafkaRecord& record : ReadKafka(proxy.address(), "t")) {
     values.push_back(*record.value);
   }
   EXPECT_THAT(values, ElementsAre("a", "b", "c"));
