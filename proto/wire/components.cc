@@ -16,6 +16,7 @@
 #include "core/sources/kafka/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/csv_config.h"
+#include "proto/wire/envelope_config.h"
 #include "proto/wire/field_reader.h"
 #include "proto/wire/file_config.h"
 #include "proto/wire/file_sink_config.h"
@@ -75,7 +76,7 @@ void CheckKey(const std::string& key, const std::string& path,
                  kMalformed);
 }
 
-// Of a format whose only field is the path of the key.
+// Of a format that has a key, an envelope and nothing else.
 template <typename Config, typename Format>
 ConfigPtr KeyedFormat(const Format& format, const core::ConnectorLimits& limits,
                       const std::string& path, Violations& violations) {
@@ -85,7 +86,17 @@ ConfigPtr KeyedFormat(const Format& format, const core::ConnectorLimits& limits,
     CheckKey(format.key(), JoinPath(path, "key"), violations);
     config->key = format.key();
   }
+  config->envelope =
+      EnvelopeFromProto(PENSTOCK_GIVEN(format, envelope),
+                        format.envelope_columns(), path, violations);
   return config;
+}
+
+// The inverse of it.
+template <typename Config, typename Format>
+void KeyedToProto(const Config& config, Format& format) {
+  if (config.key.has_value()) format.set_key(*config.key);
+  EnvelopeToProto(config.envelope, format);
 }
 
 // Requires: `config` is of type `Config`.
@@ -238,17 +249,11 @@ v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
   if (config.type() == "raw") {
     result.mutable_raw();
   } else if (config.type() == "ndjson") {
-    v1::NdjsonFormat& ndjson = *result.mutable_ndjson();
-    const auto& key = As<core::NdjsonConfig>(config).key;
-    if (key.has_value()) ndjson.set_key(*key);
+    KeyedToProto(As<core::NdjsonConfig>(config), *result.mutable_ndjson());
   } else if (config.type() == "json") {
-    v1::JsonFormat& json = *result.mutable_json();
-    const auto& key = As<core::JsonConfig>(config).key;
-    if (key.has_value()) json.set_key(*key);
+    KeyedToProto(As<core::JsonConfig>(config), *result.mutable_json());
   } else if (config.type() == "msgpack") {
-    v1::MsgpackFormat& msgpack = *result.mutable_msgpack();
-    const auto& key = As<core::MsgpackConfig>(config).key;
-    if (key.has_value()) msgpack.set_key(*key);
+    KeyedToProto(As<core::MsgpackConfig>(config), *result.mutable_msgpack());
   } else if (config.type() == "csv") {
     *result.mutable_csv() = CsvToProto(As<core::CsvConfig>(config));
   } else {

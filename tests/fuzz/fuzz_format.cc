@@ -44,6 +44,27 @@ Config WithKey(size_t record_bytes_max) {
   return config;
 }
 
+std::unique_ptr<Parser> MakeDebezium(size_t record_bytes_max) {
+  auto config = WithKey<NdjsonConfig>(record_bytes_max);
+  config.key = "b";
+  config.envelope = {.kind = EnvelopeKind::kDebezium,
+                     .op = "o",
+                     .timestamp = "t",
+                     .source = "a",
+                     .before = "w"};
+  Schema schema = Columns();
+  schema.columns.push_back({.name = "o"});
+  schema.columns.push_back({.name = "t", .type = SqlType::kTimestamptz});
+  schema.columns.push_back({.name = "w", .type = SqlType::kVariant});
+  return *MakeNdjsonParser(config, schema);
+}
+
+std::unique_ptr<Parser> MakeMsgpackChanges(size_t record_bytes_max) {
+  auto config = WithKey<MsgpackConfig>(record_bytes_max);
+  config.envelope = {.kind = EnvelopeKind::kDebezium};
+  return *MakeMsgpackParser(config, Columns());
+}
+
 std::unique_ptr<Parser> MakeCsv(size_t record_bytes_max) {
   CsvConfig config;
   config.record_bytes_max = record_bytes_max;
@@ -89,6 +110,8 @@ const std::vector<std::pair<std::string, MakeParser>>& Formats() {
              return *MakeJsonParser(WithKey<JsonConfig>(record_bytes_max),
                                     Columns());
            }},
+          {"debezium", MakeDebezium},
+          {"msgpack_changes", MakeMsgpackChanges},
           {"csv", MakeCsv},
           {"csv_header", MakeCsvWithHeader},
           {"msgpack", [](size_t record_bytes_max) {

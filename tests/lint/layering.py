@@ -30,6 +30,7 @@ CONFIGURATIONS = (
     "core/format/msgpack/config.h",
     "core/format/ndjson/config.h",
     "core/format/raw/config.h",
+    "core/format/rows/envelope.h",
     "core/sinks/dead_letter_file/config.h",
     "core/sinks/file/config.h",
     "core/sinks/kafka/config.h",

@@ -127,9 +127,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
     const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const JsonConfig* const json,
                    CheckFormatConfig<JsonConfig>(config, "json"));
-  ASSIGN_OR_RETURN(std::optional<KeyPath> key, KeyPath::ParseIfAny(json->key));
-  return std::make_unique<JsonParser>(json->record_bytes_max, std::move(key),
-                                      schema);
+  ASSIGN_OR_RETURN(JsonOptions options, JsonOptions::Of(*json, schema));
+  return std::make_unique<JsonParser>(std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeJsonEncoder(

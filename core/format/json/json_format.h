@@ -45,18 +45,14 @@ class JsonSplitter final : public Splitter {
 // Bound: JsonRecords'.
 class JsonParser final : public Parser {
  public:
-  // As JsonRecords.
-  JsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
-             const Schema& schema = {})
-      : records_(record_bytes_max, std::move(key), schema) {}
+  explicit JsonParser(JsonOptions options) : records_(std::move(options)) {}
 
   ParseResult Parse(const Fragment& fragment) override;
   std::unique_ptr<Splitter> MakeSplitter() const override {
     return std::make_unique<JsonSplitter>();
   }
   std::unique_ptr<Parser> Fork() const override {
-    return std::make_unique<JsonParser>(records_.record_bytes_max(),
-                                        records_.key(), records_.schema());
+    return std::make_unique<JsonParser>(records_.options());
   }
   void SetPosition(uint64_t record_number, uint64_t line) override {
     progress_.record_number = record_number;

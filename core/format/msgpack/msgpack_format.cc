@@ -60,11 +60,16 @@ std::optional<size_t> MsgpackSplitter::Input(absl::string_view data) {
   return boundary;
 }
 
-MsgpackParser::MsgpackParser(size_t record_bytes_max,
-                             std::optional<KeyPath> key, const Schema& schema)
-    : record_bytes_max_(record_bytes_max),
-      key_(std::move(key)),
-      rows_(schema.IsEmpty() ? nullptr : std::make_unique<RowReader>(schema)) {}
+MsgpackParser::MsgpackParser(Options options)
+    : options_(std::move(options)),
+      rows_(options_.schema.IsEmpty()
+                ? nullptr
+                : std::make_unique<RowReader>(options_.schema)),
+      changes_(options_.envelope == EnvelopeKind::kRaw
+                   ? nullptr
+                   : std::make_unique<ChangeReader>(
+                         options_.envelope, options_.columns,
+                         KeyPath::NamesOf(options_.key), "bin_envelope_err")) {}
 
 ParseResult MsgpackParser::Parse(const Fragment& fragment) {
   const absl::string_view text(fragment.block->data() + fragment.begin,
@@ -77,8 +82,8 @@ ParseResult MsgpackParser::Parse(const Fragment& fragment) {
     const size_t end = scanner.Next(text, at).value_or(text.size());
     const absl::string_view value = text.substr(at, end - at);
     const auto begin = static_cast<uint32_t>(at);
-    if (fragment.is_cut || value.size() > record_bytes_max_) {
-      result.AddError(begin, RecordTooLarge(value, record_bytes_max_));
+    if (fragment.is_cut || value.size() > options_.record_bytes_max) {
+      result.AddError(begin, RecordTooLarge(value, options_.record_bytes_max));
     } else {
       AddValue(fragment, value, begin, result);
     }
@@ -89,11 +94,14 @@ ParseResult MsgpackParser::Parse(const Fragment& fragment) {
 
 void MsgpackParser::AddValue(const Fragment& fragment, absl::string_view text,
                              uint32_t begin, ResultBuilder& result) {
+  const bool has_key = options_.key.has_value() && changes_ == nullptr;
   const MsgpackVerdict verdict =
-      CheckMsgpack(text, key_.has_value() ? &*key_ : nullptr);
+      CheckMsgpack(text, has_key ? &*options_.key : nullptr);
   std::optional<ParseError> error;
   if (verdict.fault != MsgpackFault::kNone) {
     error = ErrorOf(verdict);
+  } else if (changes_ != nullptr) {
+    return AddChange(fragment, text, begin, result);
   } else if (rows_ != nullptr) {
     if (ReadPackedRow(*rows_, text, result.value_arena())) {
       result.AddRow(rows_->row());
@@ -146,18 +154,20 @@ void MsgpackParser::AddKey(absl::string_view text, size_t at,
 }
 
 std::unique_ptr<Parser> MsgpackParser::Fork() const {
-  return std::make_unique<MsgpackParser>(
-      record_bytes_max_, key_, rows_ == nullptr ? Schema() : rows_->schema());
+  return std::make_unique<MsgpackParser>(options_);
 }
 
 absl::StatusOr<std::unique_ptr<Parser>> MakeMsgpackParser(
     const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const MsgpackConfig* const msgpack,
                    CheckFormatConfig<MsgpackConfig>(config, "msgpack"));
-  ASSIGN_OR_RETURN(std::optional<KeyPath> key,
-                   KeyPath::ParseIfAny(msgpack->key));
-  return std::make_unique<MsgpackParser>(msgpack->record_bytes_max,
-                                         std::move(key), schema);
+  MsgpackParser::Options options{.record_bytes_max = msgpack->record_bytes_max,
+                                 .schema = schema,
+                                 .envelope = msgpack->envelope.kind};
+  ASSIGN_OR_RETURN(options.key, KeyPath::ParseIfAny(msgpack->key));
+  ASSIGN_OR_RETURN(options.columns,
+                   ChangeColumns::Make(msgpack->envelope, schema, "msgpack"));
+  return std::make_unique<MsgpackParser>(std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeMsgpackEncoder(

@@ -8,6 +8,7 @@
 #include "core/format/msgpack/msgpack_scanner.h"
 #include "core/format/ndjson/key_path.h"
 #include "core/format/result_builder.h"
+#include "core/format/rows/change_reader.h"
 #include "core/format/rows/row_reader.h"
 #include "core/record/record_batch.h"
 #include "core/record/schema.h"
@@ -39,17 +40,25 @@ class MsgpackSplitter final : public Splitter {
 
 // A record is a value as it stands. There are no lines. Bad records: tags
 // "syntax" (0xc1, or the input ends inside of it), "too_deep",
-// "record_too_large", and with columns those of RowReader. Each costs as much
-// as it says that it is long.
+// "record_too_large", with columns those of RowReader, and with an envelope, in
+// which the record is the row, "bin_envelope_err". Each costs as much as it
+// says that it is long.
 //
 // Bound: RowReader's.
 class MsgpackParser final : public Parser {
  public:
-  // `key`: where the records' keys are; nullopt: they have none. `schema`: the
-  // columns of their rows; empty: they have none.
-  // Requires: record_bytes_max > 0.
-  MsgpackParser(size_t record_bytes_max, std::optional<KeyPath> key,
-                const Schema& schema = {});
+  // What is wanted of records.
+  struct Options {
+    // From 1.
+    size_t record_bytes_max = size_t{16} << 20;
+    // Where the records' keys are; nullopt: they have none.
+    std::optional<KeyPath> key = {};
+    // The columns of their rows; empty: they have none.
+    Schema schema = {};
+    EnvelopeKind envelope = EnvelopeKind::kRaw;
+    ChangeColumns columns = {};
+  };
+  explicit MsgpackParser(Options options);
 
   ParseResult Parse(const Fragment& fragment) override;
   std::unique_ptr<Splitter> MakeSplitter() const override {
@@ -59,21 +68,25 @@ class MsgpackParser final : public Parser {
   void SetPosition(uint64_t record_number, uint64_t /*line*/) override {
     progress_.record_number = record_number;
   }
-  size_t RecordBytesMax() const override { return record_bytes_max_; }
+  size_t RecordBytesMax() const override { return options_.record_bytes_max; }
   bool IsText() const override { return false; }
 
  private:
   // A value in `text` that is not too large.
   void AddValue(const Fragment& fragment, absl::string_view text,
                 uint32_t begin, ResultBuilder& result);
+  // What the envelope `text`, which is good, has in it.
+  void AddChange(const Fragment& fragment, absl::string_view text,
+                 uint32_t begin, ResultBuilder& result);
   // The record's key, if the value at `at` of it is one.
   void AddKey(absl::string_view text, size_t at, ResultBuilder& result,
               RecordEntry& entry) const;
 
-  const size_t record_bytes_max_;
-  const std::optional<KeyPath> key_;
+  const Options options_;
   // Null without columns.
   const std::unique_ptr<RowReader> rows_;
+  // Null without an envelope.
+  const std::unique_ptr<ChangeReader> changes_;
   // Lines are unknown: 0.
   ParseProgress progress_ = {.record_number = 1, .line = 0};
 };

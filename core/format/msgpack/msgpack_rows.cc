@@ -3,6 +3,7 @@
 #include "core/base/json_text.h"
 #include "core/format/msgpack/msgpack_item.h"
 #include "core/format/msgpack/msgpack_json.h"
+#include "core/format/msgpack/msgpack_row_tokens.h"
 #include "core/format/rows/row_reader_inl.h"
 #include "core/format/value_text/value_text.h"
 
@@ -73,35 +74,7 @@ ValueFault TakeTimestamp(const Column& column, absl::string_view bytes,
   return fault;
 }
 
-// Lifetime: a view of the record.
-class MsgpackTokens {
- public:
-  explicit MsgpackTokens(absl::string_view record) : cursor_(record) {}
-
-  uint32_t At() const { return cursor_.At(); }
-  RowToken Peek() const;
-  // How many it has.
-  uint32_t Enter() { return cursor_.Take().count; }
-  bool HasNext(size_t place, uint32_t count) const { return place < count; }
-  // Empty if it is no string, which no column is called.
-  absl::string_view TakeName(ValueArena& arena);
-  void PassColon() const {}
-  absl::string_view TakeValue();
-  ValueFault TakeSingle(const Column& column, ValueArena& arena, Value& value,
-                        absl::string_view& text);
-  ValueFault TakeVariant(ValueArena& arena, Value& value,
-                         absl::string_view& text);
-
- private:
-  // A number, true or false.
-  ValueFault TakeToken(const Column& column, const MsgpackItem& item,
-                       ValueArena& arena, Value& value,
-                       absl::string_view& text);
-
-  MsgpackCursor cursor_;
-  // The text of a number.
-  MsgpackDigits digits_ = {};
-};
+}  // namespace
 
 RowToken MsgpackTokens::Peek() const {
   switch (cursor_.PeekKind()) {
@@ -180,8 +153,6 @@ ValueFault MsgpackTokens::TakeVariant(ValueArena& arena, Value& value,
   if (fault == ValueFault::kNone) value = Value::Variant(arena.Copy(json));
   return fault;
 }
-
-}  // namespace
 
 bool ReadPackedRow(RowReader& reader, absl::string_view record,
                    ValueArena& arena) {

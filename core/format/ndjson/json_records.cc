@@ -1,5 +1,6 @@
 #include "core/format/ndjson/json_records.h"
 
+#include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
 #include "core/format/ndjson/line_checker.h"
 
@@ -54,33 +55,45 @@ JsonTask::JsonTask(const Fragment& fragment_, ParseProgress& progress,
   }
 }
 
-JsonRecords::JsonRecords(size_t record_bytes_max, std::optional<KeyPath> key,
-                         const Schema& schema)
-    : record_bytes_max_(record_bytes_max),
-      key_(std::move(key)),
-      rows_(schema.IsEmpty() ? nullptr : std::make_unique<RowReader>(schema)) {}
-
-Schema JsonRecords::schema() const {
-  return rows_ == nullptr ? Schema() : rows_->schema();
+absl::StatusOr<JsonOptions> JsonOptions::Of(
+    size_t record_bytes_max, const std::optional<std::string>& key,
+    const EnvelopeConfig& envelope, const Schema& schema,
+    absl::string_view format) {
+  JsonOptions options{.record_bytes_max = record_bytes_max,
+                      .schema = schema,
+                      .envelope = envelope.kind};
+  ASSIGN_OR_RETURN(options.key, KeyPath::ParseIfAny(key));
+  ASSIGN_OR_RETURN(options.columns,
+                   ChangeColumns::Make(envelope, schema, format));
+  return options;
 }
 
-uint32_t JsonRecords::columns() const {
-  return rows_ == nullptr ? 0 : static_cast<uint32_t>(rows_->row().size());
+JsonRecords::JsonRecords(JsonOptions options)
+    : options_(std::move(options)),
+      document_key_(options_.envelope == EnvelopeKind::kRaw ? options_.key
+                                                            : std::nullopt),
+      rows_(options_.schema.IsEmpty()
+                ? nullptr
+                : std::make_unique<RowReader>(options_.schema)),
+      changes_(options_.envelope == EnvelopeKind::kRaw
+                   ? nullptr
+                   : std::make_unique<ChangeReader>(
+                         options_.envelope, options_.columns,
+                         KeyPath::NamesOf(options_.key), "text_envelope_err")) {
 }
 
 void JsonRecords::Add(JsonTask& task, uint32_t begin, uint32_t end) {
   const absl::string_view document = task.text.substr(begin, end - begin);
   std::optional<KeyTracker> key;
-  if (key_.has_value()) {
-    key.emplace(*key_, document.find('\\') != absl::string_view::npos);
+  if (document_key_.has_value()) {
+    key.emplace(*document_key_, document.find('\\') != absl::string_view::npos);
   }
   JsonProblem problem =
       LineChecker(document, key.has_value() ? &*key : nullptr).Check();
   if (problem.fault != JsonFault::kNone) {
-    ParseError error = ErrorOf(std::move(problem));
-    error.invalid_text = CutInvalidText(document);
-    return task.result.AddError(begin, std::move(error));
+    return AddBad(task, begin, end, ErrorOf(std::move(problem)));
   }
+  if (changes_ != nullptr) return AddScannedChange(task, begin, end);
   if (rows_ != nullptr) {
     if (!ReadScannedRow(*rows_, document, task.result.value_arena())) {
       return AddBadRow(task, begin, end);
@@ -94,11 +107,15 @@ void JsonRecords::Add(JsonTask& task, uint32_t begin, uint32_t end) {
 void JsonRecords::AddTooLarge(JsonTask& task, uint32_t begin, uint32_t end) {
   task.result.AddError(
       begin,
-      RecordTooLarge(task.text.substr(begin, end - begin), record_bytes_max_));
+      RecordTooLarge(task.text.substr(begin, end - begin), record_bytes_max()));
 }
 
 void JsonRecords::AddBadRow(JsonTask& task, uint32_t begin, uint32_t end) {
-  ParseError error = rows_->TakeError();
+  AddBad(task, begin, end, rows_->TakeError());
+}
+
+void JsonRecords::AddBad(JsonTask& task, uint32_t begin, uint32_t end,
+                         ParseError error) {
   error.invalid_text = CutInvalidText(task.text.substr(begin, end - begin));
   task.result.AddError(begin, std::move(error));
 }

@@ -6,11 +6,16 @@
 #include "core/format/ndjson/json_token.h"
 #include "core/format/ndjson/key_path.h"
 #include "core/format/result_builder.h"
+#include "core/format/rows/change_columns.h"
+#include "core/format/rows/change_reader.h"
+#include "core/format/rows/envelope.h"
 #include "core/format/rows/row_reader.h"
 #include "core/record/key_hash.h"
+#include "core/record/record.h"
 #include "core/record/record_batch.h"
 #include "core/record/schema.h"
 
+#include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
 #include <cstddef>
@@ -34,25 +39,53 @@ struct JsonTask {
   uint32_t begin = 0;
 };
 
+// What is wanted of documents.
+struct JsonOptions {
+  // From 1.
+  size_t record_bytes_max = size_t{16} << 20;
+  // Where the records' keys are; nullopt: they have none.
+  std::optional<KeyPath> key = {};
+  // The columns of their rows; empty: they have none.
+  Schema schema = {};
+  EnvelopeKind envelope = EnvelopeKind::kRaw;
+  ChangeColumns columns = {};
+
+  // Of a format's configuration. Errors: INVALID_CONFIG.
+  template <typename Config>
+  static absl::StatusOr<JsonOptions> Of(const Config& config,
+                                        const Schema& schema) {
+    return Of(config.record_bytes_max, config.key, config.envelope, schema,
+              config.type());
+  }
+
+ private:
+  static absl::StatusOr<JsonOptions> Of(size_t record_bytes_max,
+                                        const std::optional<std::string>& key,
+                                        const EnvelopeConfig& envelope,
+                                        const Schema& schema,
+                                        absl::string_view format);
+};
+
 // Makes a record, with key and row, of each document, or a bad record: those
 // with a JsonFault, tags "syntax", "trailing_data", "invalid_utf8",
 // "invalid_unicode", "out_of_range", "too_deep", those too long,
 // "record_too_large", and with columns those that do not fit them:
-// "wrong_type", "null_value", "out_of_range".
+// "wrong_type", "null_value", "out_of_range". With an envelope the record is
+// the row in it; documents that say no change are passed over, and those that
+// are no envelope are bad: "text_envelope_err".
 //
 // Owner:   a parser. Threads: thread-compatible. Bound: RowReader's.
 class JsonRecords {
  public:
-  // `key`: where the records' keys are; nullopt: they have none. `schema`: the
-  // columns of their rows; empty: they have none.
-  // Requires: record_bytes_max > 0.
-  JsonRecords(size_t record_bytes_max, std::optional<KeyPath> key,
-              const Schema& schema);
+  explicit JsonRecords(JsonOptions options);
 
-  size_t record_bytes_max() const { return record_bytes_max_; }
-  const std::optional<KeyPath>& key() const { return key_; }
-  Schema schema() const;
-  uint32_t columns() const;
+  const JsonOptions& options() const { return options_; }
+  size_t record_bytes_max() const { return options_.record_bytes_max; }
+  // Where keys are in documents, for who walks over them anyway.
+  const std::optional<KeyPath>& key() const { return document_key_; }
+  uint32_t columns() const {
+    return static_cast<uint32_t>(options_.schema.columns.size());
+  }
 
   // Adds the document text[begin, end), whatever it is. Checked thoroughly.
   void Add(JsonTask& task, uint32_t begin, uint32_t end);
@@ -70,17 +103,30 @@ class JsonRecords {
   void AddRecord(JsonTask& task, uint32_t begin, uint32_t end,
                  const KeyToken& key, uint32_t key_base);
   void AddBadRow(JsonTask& task, uint32_t begin, uint32_t end);
+  void AddBad(JsonTask& task, uint32_t begin, uint32_t end, ParseError error);
+  // What the envelope text[begin, end), which is good, has in it; `base` and
+  // `place` as above.
+  void AddIndexedChange(JsonTask& task, uint32_t begin, uint32_t end,
+                        uint32_t base, const uint32_t* place);
+  void AddScannedChange(JsonTask& task, uint32_t begin, uint32_t end);
+  template <typename Tokens>
+  void AddChange(JsonTask& task, uint32_t begin, uint32_t end, Tokens tokens);
 
-  const size_t record_bytes_max_;
-  const std::optional<KeyPath> key_;
+  const JsonOptions options_;
+  const std::optional<KeyPath> document_key_;
   // Null without columns.
   const std::unique_ptr<RowReader> rows_;
+  // Null without an envelope.
+  const std::unique_ptr<ChangeReader> changes_;
 };
 
 inline void JsonRecords::AddIndexed(JsonTask& task, uint32_t begin,
                                     uint32_t end, uint32_t base,
                                     const uint32_t* place, bool has_escapes,
                                     const KeyToken& key) {
+  if (changes_ != nullptr) {
+    return AddIndexedChange(task, begin, end, base, place);
+  }
   if (rows_ != nullptr) {
     if (!ReadIndexedRow(*rows_, task.text.data() + base, begin - base, place,
                         has_escapes, task.result.value_arena())) {

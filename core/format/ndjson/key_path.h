@@ -23,6 +23,10 @@ class KeyPath {
       const std::optional<std::string>& text);
 
   size_t size() const { return names_.size(); }
+  // Those of `path`, none if there is none.
+  static std::vector<std::string> NamesOf(const std::optional<KeyPath>& path) {
+    return path.has_value() ? path->names_ : std::vector<std::string>();
+  }
   // Whether a member name, as it stands between its quotes, is the one at
   // `index`. `has_escapes`: there may be a backslash in it.
   // Requires: index < size(); its escapes are good.

@@ -127,8 +127,7 @@ std::unique_ptr<Splitter> NdjsonParser::MakeSplitter() const {
 }
 
 std::unique_ptr<Parser> NdjsonParser::Fork() const {
-  return std::make_unique<NdjsonParser>(records_.record_bytes_max(),
-                                        records_.key(), records_.schema());
+  return std::make_unique<NdjsonParser>(records_.options());
 }
 
 void NdjsonParser::SetPosition(uint64_t record_number, uint64_t line) {
@@ -140,10 +139,8 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
     const ComponentConfig& config, const Schema& schema) {
   ASSIGN_OR_RETURN(const NdjsonConfig* const ndjson,
                    CheckFormatConfig<NdjsonConfig>(config, "ndjson"));
-  ASSIGN_OR_RETURN(std::optional<KeyPath> key,
-                   KeyPath::ParseIfAny(ndjson->key));
-  return std::make_unique<NdjsonParser>(ndjson->record_bytes_max,
-                                        std::move(key), schema);
+  ASSIGN_OR_RETURN(JsonOptions options, JsonOptions::Of(*ndjson, schema));
+  return std::make_unique<NdjsonParser>(std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(

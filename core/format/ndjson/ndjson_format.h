@@ -30,11 +30,8 @@ namespace penstock::core {
 // Bound: StructuralWalker's, once something was parsed, and JsonRecords'.
 class NdjsonParser final : public Parser {
  public:
-  // As JsonRecords.
-  NdjsonParser(size_t record_bytes_max, std::optional<KeyPath> key,
-               const Schema& schema = {})
-      : records_(record_bytes_max, std::move(key), schema),
-        index_bytes_(kIndexBytesMax) {}
+  explicit NdjsonParser(JsonOptions options)
+      : records_(std::move(options)), index_bytes_(kIndexBytesMax) {}
 
   ParseResult Parse(const Fragment& fragment) override;
   std::unique_ptr<Splitter> MakeSplitter() const override;

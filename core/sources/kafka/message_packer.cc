@@ -189,9 +189,11 @@ void MessagePacker::AddValue(Task& task, const MessageRecords& message,
                     .is_last = true,
                     .message = &message};
   parser_->SetPosition(1, 1);
+  uint64_t records = 0;
   while (fragment.size > 0) {
     ParseResult result = parser_->Parse(fragment);
     CHECK_GT(result.bytes, 0u);
+    records += result.records;
     for (ParseError& error : result.errors) {
       error.input =
           KafkaPartitionName(task.topic, KafkaPosition::PartitionOf(task.id));
@@ -199,6 +201,7 @@ void MessagePacker::AddValue(Task& task, const MessageRecords& message,
     }
     fragment.RemovePrefix(result.bytes);
   }
+  if (records == 0) ++task.packed.ignored;
 }
 
 void MessagePacker::AddError(Task& task, const KafkaEvent& event,

@@ -43,8 +43,8 @@ class MessagePacker {
     std::vector<ParseError> errors;
     // How many messages were taken, from 1.
     size_t taken = 0;
-    // Those of them that were passed over: tombstones, empty ones where the
-    // format has no empty record, those whose headers say so.
+    // Those of them that were passed over: tombstones, those in which the
+    // format found no record, those whose headers say so.
     uint64_t ignored = 0;
   };
 

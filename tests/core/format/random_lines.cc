@@ -182,6 +182,37 @@ std::string RandomJsonStream(Random& random, size_t values) {
   return text;
 }
 
+std::string RandomChanges(Random& random, size_t lines) {
+  constexpr std::array<absl::string_view, 14> kMembers = {
+      R"("op")",    R"("op")",     R"("before")", R"("before")", R"("after")",
+      R"("after")", R"("after")",  R"("insert")", R"("insert")", R"("delete")",
+      R"("ts_ms")", R"("source")", R"("schema")", R"("\u006fp")"};
+  constexpr std::array<absl::string_view, 8> kOps = {
+      R"("c")", R"("r")", R"("u")", R"("d")",
+      R"("d")", R"("t")", R"("m")", "7"};
+  std::string text;
+  for (size_t i = 0; i < lines; ++i) {
+    std::string line = "{";
+    const uint64_t members = 1 + random.Uniform(4);
+    for (uint64_t member = 0; member < members; ++member) {
+      if (member > 0) line += ',';
+      AppendBlank(random, line);
+      const absl::string_view name = PickOne(random, kMembers);
+      line += std::string(name);
+      line += ':';
+      AppendBlank(random, line);
+      line += name.size() == 4 ? std::string(PickOne(random, kOps))
+                               : RandomJson(random, 2);
+    }
+    line += '}';
+    if (random.Bernoulli(0.2)) line = R"({"schema":1,"payload":)" + line + "}";
+    if (random.Bernoulli(0.1)) line = Damage(std::move(line), random);
+    text += line;
+    text += random.Bernoulli(0.1) ? "\r\n" : "\n";
+  }
+  return text;
+}
+
 std::string RandomRawLines(Random& random, size_t lines) {
   std::string text;
   for (size_t i = 0; i < lines; ++i) {

@@ -24,6 +24,10 @@ std::string RandomNdjson(Random& random, size_t lines);
 // line or many.
 std::string RandomJsonStream(Random& random, size_t values);
 
+// Lines of changes in Debezium's envelope or as insert and delete, and of what
+// only looks like one; some damaged.
+std::string RandomChanges(Random& random, size_t lines);
+
 // Lines of any bytes.
 std::string RandomRawLines(Random& random, size_t lines);
 

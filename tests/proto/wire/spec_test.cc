@@ -347,6 +347,37 @@ TEST(SpecTest, MsgpackIsTypedAndComesBack) {
   EXPECT_EQ(SpecToProto(spec).format().msgpack().key(), "user.id");
 }
 
+TEST(SpecTest, EnvelopesAreTypedAndComeBack) {
+  v1::ConnectorSpec given = Smallest();
+  v1::JsonFormat& json = *given.mutable_format()->mutable_json();
+  json.set_envelope(v1::ENVELOPE_DEBEZIUM);
+  json.mutable_envelope_columns()->set_op("_op");
+  json.mutable_envelope_columns()->set_timestamp("_at");
+  json.mutable_envelope_columns()->set_source("_from");
+  json.mutable_envelope_columns()->set_before("_was");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const core::EnvelopeConfig& envelope =
+      As<core::JsonConfig>(spec.format).envelope;
+  EXPECT_EQ(envelope.kind, core::EnvelopeKind::kDebezium);
+  EXPECT_EQ(envelope.op, "_op");
+  EXPECT_EQ(envelope.timestamp, "_at");
+  EXPECT_EQ(envelope.source, "_from");
+  EXPECT_EQ(envelope.before, "_was");
+  EXPECT_EQ(SpecToProto(spec).format().json().DebugString(),
+            json.DebugString());
+  v1::ConnectorSpec other = Smallest();
+  other.mutable_format()->mutable_msgpack()->set_envelope(
+      v1::ENVELOPE_INSERT_DELETE);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec same, SpecFromProto(other));
+  EXPECT_EQ(As<core::MsgpackConfig>(same.format).envelope.kind,
+            core::EnvelopeKind::kInsertDelete);
+  EXPECT_EQ(SpecToProto(same).format().msgpack().envelope(),
+            v1::ENVELOPE_INSERT_DELETE);
+  other.mutable_format()->mutable_msgpack()->set_envelope(v1::ENVELOPE_RAW);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec plain, SpecFromProto(other));
+  EXPECT_FALSE(SpecToProto(plain).format().msgpack().has_envelope());
+}
+
 TEST(SpecTest, FileSinkIsTypedAndComesBack) {
   v1::ConnectorSpec given = Smallest();
   v1::FileSink& file = *given.mutable_sink()->mutable_file();

@@ -55,6 +55,20 @@ INSTANTIATE_TEST_SUITE_P(
                 s.mutable_format()->mutable_ndjson()->set_key("a..b");
               },
               "format.ndjson.key"},
+        Wrong{"EnvelopeUnspecified",
+              [](auto& s) {
+                s.mutable_format()->mutable_json()->set_envelope(
+                    v1::ENVELOPE_UNSPECIFIED);
+              },
+              "format.json.envelope"},
+        Wrong{"EnvelopeColumnsWithoutEnvelope",
+              [](auto& s) {
+                s.mutable_format()
+                    ->mutable_msgpack()
+                    ->mutable_envelope_columns()
+                    ->set_op("_op");
+              },
+              "format.msgpack.envelope_columns"},
         Wrong{"CsvDelimiterOfTwoBytes",
               [](auto& s) {
                 s.mutable_format()->mutable_csv()->set_delimiter("||");

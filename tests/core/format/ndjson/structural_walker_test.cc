@@ -216,7 +216,7 @@ TEST_P(EveryProcessorTest, FindsTheLinesThatTheCheckerFinds) {
   Random random = TestRandom();
   for (int i = 0; i < 5'000; ++i) {
     const std::string text = RandomNdjson(random, 8);
-    NdjsonParser parser(1 << 20, std::nullopt);
+    NdjsonParser parser({.record_bytes_max = 1 << 20});
     ASSERT_EQ(ParseWhole(parser, text).values(), CheckedLines(text)) << text;
   }
 }
@@ -226,7 +226,7 @@ TEST_P(EveryProcessorTest, ABackslashAtALinesEndHasNoHoldOnTheNextLine) {
   for (const std::string text :
        {"\"x\\\nabc\"[1]\n[2]\n", "\\\n\"[1]\n[2]\n", "[1]\\\n[2]\n",
         "\"x\\\r\nabc\"[1]\n[2]\n", "\"x\\\\\\\nabc\"[1]\n[2]\n"}) {
-    NdjsonParser parser(1 << 20, std::nullopt);
+    NdjsonParser parser({.record_bytes_max = 1 << 20});
     EXPECT_EQ(ParseWhole(parser, text).values(), CheckedLines(text)) << text;
   }
 }

@@ -119,6 +119,54 @@ TEST_F(MessagePackerTest, WhatKafkaKnowsBecomesColumns) {
   EXPECT_TRUE(row[6].AsMap()[3].is_null());
 }
 
+// Debezium as it is on the wire: a snapshot, an update, a heartbeat, a deletion
+// with its tombstone. What is no change is passed over and counted.
+TEST_F(MessagePackerTest, ChangesOfDebeziumAreOneRecordEach) {
+  const Schema schema = {
+      {{.name = "id", .type = SqlType::kBigint, .nullable = false},
+       {.name = "name"},
+       {.name = "_op"},
+       {.name = "offset", .type = SqlType::kBigint}}};
+  ASSERT_OK_AND_ASSIGN(MessageColumns columns,
+                       MessageColumns::Make({.offset = "offset"}, schema));
+  NdjsonConfig config;
+  config.envelope = {.kind = EnvelopeKind::kDebezium, .op = "_op"};
+  config.key = "id";
+  MessagePacker packer(
+      *MakeNdjsonParser(config, schema),
+      {.columns = columns,
+       .column_count = static_cast<uint32_t>(schema.columns.size())});
+  const std::string key = R"({"id":1})";
+  const MessagePacker::Packed packed = Pack(
+      packer,
+      {{.key = key,
+        .value = R"({"schema":{},"payload":{"op":"r","before":null,)"
+                 R"("after":{"id":1,"name":"a"},"ts_ms":5}})"},
+       {.key = key,
+        .value = R"({"op":"u","before":null,"after":{"id":1,"name":"b"}})"},
+       {.key = "{}", .value = R"({"ts_ms":6})"},
+       {.key = key, .value = R"({"op":"t"})"},
+       {.key = key,
+        .value = R"({"op":"d","before":{"id":1,"name":"b"},"after":null})"},
+       {.key = key, .value = std::nullopt}});
+  EXPECT_EQ(packed.taken, 6u);
+  EXPECT_EQ(packed.ignored, 2u);
+  ASSERT_EQ(packed.batch.record_count(), 3u);
+  const Record updated = packed.batch.At(1);
+  EXPECT_EQ(updated.meta.op, Op::kUpdate);
+  EXPECT_EQ(*updated.key, "1");
+  EXPECT_EQ(*updated.value, R"({"id":1,"name":"b"})");
+  EXPECT_EQ(updated.row[2], Value::String("u"));
+  EXPECT_EQ(updated.row[3], Value::Int64(1));
+  const Record deleted = packed.batch.At(2);
+  EXPECT_EQ(deleted.meta.op, Op::kDelete);
+  EXPECT_EQ(deleted.row[1], Value::String("b"));
+  EXPECT_EQ(deleted.row[3], Value::Int64(4));
+  ASSERT_EQ(packed.errors.size(), 1u);
+  EXPECT_EQ(packed.errors[0].tag, "text_envelope_err");
+  EXPECT_EQ(packed.errors[0].byte_offset, 3u);
+}
+
 TEST_F(MessagePackerTest, AKeyThatIsNoTextIsBadWhereItsColumnIsText) {
   const Schema schema = AllColumns();
   ASSERT_OK_AND_ASSIGN(MessageColumns columns,
