@@ -2,6 +2,7 @@
 
 #include "core/base/filesystem.h"
 #include "core/base/memory.h"
+#include "core/kafka/kafka_reaper.h"
 #include "server/admin/connector_metrics.h"
 #include "server/admin/exposition.h"
 #include "server/admin/metric_row.h"
@@ -81,6 +82,10 @@ const Field kFields[] = {
      "Connections to it that ended before an answer: too slow, or too many.",
      Type::kCounter,
      [](const View& v) { return Number(v.facts.admin_clients.cut_off); }},
+    {"penstock_kafka_stuck_clients",
+     "Clients of librdkafka that do not end; only a restart ends them.",
+     Type::kGauge,
+     [](const View&) { return Number(core::KafkaReaper::Shared().Stuck()); }},
     {"penstock_draining", "1 while the worker drains.", Type::kGauge,
      [](const View& v) { return v.dispatcher.draining() ? 1.0 : 0.0; }},
 };

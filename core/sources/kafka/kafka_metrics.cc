@@ -1,7 +1,5 @@
 #include "core/sources/kafka/kafka_metrics.h"
 
-#include "core/kafka/kafka_reaper.h"
-
 namespace penstock::core {
 
 std::vector<ConnectorMetrics::Sample> KafkaMetrics::Metrics() const {
@@ -26,12 +24,7 @@ std::vector<ConnectorMetrics::Sample> KafkaMetrics::Metrics() const {
           sample("kafka_skipped_offsets_total",
                  "Offsets that had expired before they were read, and were "
                  "passed over as configured.",
-                 Kind::kCounter, skipped),
-          {.name = "kafka_stuck_clients",
-           .help = "Clients of librdkafka that do not end, of the whole "
-                   "process; only its restart ends them.",
-           .kind = Kind::kGauge,
-           .value = static_cast<double>(KafkaReaper::Shared().Stuck())}};
+                 Kind::kCounter, skipped)};
 }
 
 }  // namespace penstock::core
