@@ -1,5 +1,7 @@
 #include "server/app.h"
 
+#include "core/base/descriptor_watcher.h"
+#include "core/base/directory_events.h"
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
 #include "core/base/log.h"
@@ -7,6 +9,7 @@
 #include "core/base/memory.h"
 #include "core/base/notification.h"
 #include "core/base/path_policy.h"
+#include "core/base/piped_input.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/base/thread_pool_executor.h"
@@ -40,8 +43,10 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -100,9 +105,17 @@ class WorkerApp final : public App {
         paths_(options_.allow_paths),
         drivers_("driver", DriverThreads(options_)),
         io_("io", options_.io_threads),
+        directory_events_(watcher_, io_, {}),
         identity_{core::kVersion, core::RandomId(random_)},
         started_(core::RealClock().Now()) {
-    RegisterBuiltinConnectors(registry_);
+    if (options_.standard_input) {
+      standard_input_.emplace(STDIN_FILENO, watcher_);
+    }
+    RegisterBuiltinConnectors(
+        registry_,
+        {.standard_input =
+             standard_input_.has_value() ? &*standard_input_ : nullptr,
+         .directory_events = &directory_events_});
   }
 
   ~WorkerApp() override {
@@ -328,8 +341,11 @@ class WorkerApp final : public App {
   core::Random random_;
   const core::PathPolicy paths_;
   core::Registry registry_;
+  core::DescriptorWatcher watcher_;
+  std::optional<core::PipedInput> standard_input_;
   core::ThreadPoolExecutor drivers_;
   core::ThreadPoolExecutor io_;
+  core::DirectoryEvents directory_events_;
   const WorkerIdentity identity_;
   const absl::Time started_;
   PositionCache positions_;

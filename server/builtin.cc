@@ -13,13 +13,17 @@
 #include "core/sinks/null/null_sink.h"
 #include "core/sinks/postgres/postgres_probe.h"
 #include "core/sinks/postgres/postgres_sink.h"
-#include "core/sources/file/file_source.h"
 #include "core/sources/kafka/kafka_source.h"
 
 namespace penstock::server {
 
-void RegisterBuiltinConnectors(core::Registry& registry) {
-  registry.RegisterSource("file", core::MakeFileSource);
+void RegisterBuiltinConnectors(core::Registry& registry,
+                               const core::FileServices& files) {
+  registry.RegisterSource(
+      "file", [files](const core::ComponentConfig& config,
+                      const core::Environment& environment) {
+        return core::MakeFileSource(config, environment, files);
+      });
   registry.RegisterSource("kafka", core::MakeKafkaSource);
   registry.RegisterParser("raw", core::MakeRawParser);
   registry.RegisterParser("ndjson", core::MakeNdjsonParser);

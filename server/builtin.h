@@ -2,11 +2,13 @@
 #pragma once
 
 #include "core/connector/registry.h"
+#include "core/sources/file/file_source.h"
 
 namespace penstock::server {
 
 // Registers every source, format and sink, explicitly: what is not named here
-// does not exist.
-void RegisterBuiltinConnectors(core::Registry& registry);
+// does not exist. What `files` names outlives the registry.
+void RegisterBuiltinConnectors(core::Registry& registry,
+                               const core::FileServices& files);
 
 }  // namespace penstock::server

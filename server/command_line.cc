@@ -76,6 +76,9 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
   cli.add_option("--allow-path", options.allow_paths,
                  "Root that file sources and sinks may reach (repeatable); "
                  "none: everything");
+  cli.add_flag("--standard-input", options.standard_input,
+               "Allow a file source to read what is piped into this process "
+               "(path: '-')");
   cli.add_option("--memory-max", options.memory_max,
                  "Bytes for all connectors together; 0: half of the memory "
                  "that this process may have")

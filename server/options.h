@@ -34,6 +34,8 @@ struct WorkerOptions {
   std::string state_dir;
   // Roots that sources and sinks may reach; empty: everything.
   std::vector<std::string> allow_paths;
+  // Whether a file source may read this process' standard input.
+  bool standard_input = false;
   // Bytes; 0: half of the control group's limit, or of the machine's memory.
   uint64_t memory_max = 0;
   // How long SIGTERM waits for a controller to queue and release the rest.

@@ -8,6 +8,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace penstock::client {
@@ -62,6 +64,14 @@ std::string FindProgram() {
   _exit(kNoProgram);
 }
 
+// So that whoever writes it learns at once when its reader is gone.
+void LetGoOfStandardInput() {
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0) return;
+  dup2(nothing, STDIN_FILENO);
+  close(nothing);
+}
+
 // Not OK: it would end so again.
 absl::Status CheckExit(int wait_status, const std::string& program,
                        const std::string& state_dir) {
@@ -91,19 +101,22 @@ absl::Status CheckExit(int wait_status, const std::string& program,
 }  // namespace
 
 LocalWorker::LocalWorker(std::string program, std::string state_dir,
-                         std::unique_ptr<SocketDirectory> socket_dir)
+                         std::unique_ptr<SocketDirectory> socket_dir,
+                         StandardInput input)
     : program_(std::move(program)),
       state_dir_(std::move(state_dir)),
       socket_dir_(std::move(socket_dir)),
+      input_(input),
       pause_(kPauseMin) {}
 
 absl::StatusOr<std::unique_ptr<LocalWorker>> LocalWorker::Start(
-    const std::string& program, const std::string& state_dir) {
+    const std::string& program, const std::string& state_dir,
+    StandardInput input) {
   ASSIGN_OR_RETURN(std::unique_ptr<SocketDirectory> socket_dir,
                    SocketDirectory::Make("/tmp"));
   auto worker = std::unique_ptr<LocalWorker>(
       new LocalWorker(program.empty() ? FindProgram() : program, state_dir,
-                      std::move(socket_dir)));
+                      std::move(socket_dir), input));
   RETURN_IF_ERROR(worker->Spawn());
   return worker;
 }
@@ -126,12 +139,20 @@ absl::Status LocalWorker::Spawn() {
                              state_dir_.c_str(),
                              "--log-level",
                              "warning",
+                             nullptr,
                              nullptr};
+  if (input_ == StandardInput::kGiven) {
+    *std::find(std::begin(arguments), std::end(arguments), nullptr) =
+        "--standard-input";
+  }
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return SystemError("starting the worker", errno);
   if (pid == 0) {
     RunChild(program_.c_str(), const_cast<char* const*>(arguments), parent);
+  }
+  if (std::exchange(input_, StandardInput::kKept) == StandardInput::kGiven) {
+    LetGoOfStandardInput();
   }
   pid_ = pid;
   started_ = core::RealClock().SteadyNow();

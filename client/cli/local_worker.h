@@ -21,10 +21,15 @@ namespace penstock::client {
 //            then SIGKILL. If this process dies, the kernel ends the worker.
 class LocalWorker {
  public:
+  // kGiven: the first worker may read this process' standard input, which then
+  // is no longer this one's. No later one: it would miss what that had read.
+  enum class StandardInput { kKept, kGiven };
+
   // `state_dir`: where the worker keeps its fence. `program`: its path; empty:
   // beside this program, else on PATH. Errors: UNAVAILABLE.
   static absl::StatusOr<std::unique_ptr<LocalWorker>> Start(
-      const std::string& program, const std::string& state_dir);
+      const std::string& program, const std::string& state_dir,
+      StandardInput input = StandardInput::kKept);
   ~LocalWorker();
   LocalWorker(const LocalWorker&) = delete;
   LocalWorker& operator=(const LocalWorker&) = delete;
@@ -44,12 +49,13 @@ class LocalWorker {
 
  private:
   LocalWorker(std::string program, std::string state_dir,
-              std::unique_ptr<SocketDirectory> socket_dir);
+              std::unique_ptr<SocketDirectory> socket_dir, StandardInput input);
   absl::Status Spawn();
 
   const std::string program_;
   const std::string state_dir_;
   const std::unique_ptr<SocketDirectory> socket_dir_;
+  StandardInput input_;
   pid_t pid_ = 0;
   int restarts_ = 0;
   // What makes another start useless.

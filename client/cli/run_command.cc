@@ -198,7 +198,8 @@ absl::Status Run::ConnectWorkers() {
                                       : options_.worker_state_dir;
     RETURN_IF_ERROR(core::PosixFileSystem().CreateDirectories(state_dir));
     ASSIGN_OR_RETURN(local_worker_,
-                     LocalWorker::Start(options_.worker_program, state_dir));
+                     LocalWorker::Start(options_.worker_program, state_dir,
+                                        LocalWorker::StandardInput::kGiven));
     workers.push_back(
         {.name = "local", .addresses = {local_worker_->target()}});
   }

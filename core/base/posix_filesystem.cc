@@ -1,6 +1,7 @@
 // FileSystem on the system calls of Linux.
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
+#include "core/base/sparse_file.h"
 #include "core/base/status_macros.h"
 
 #include <absl/strings/str_cat.h>
@@ -59,7 +60,7 @@ class Descriptor {
   int fd_;
 };
 
-class PosixFile final : public File {
+class PosixFile final : public File, public SparseFile {
  public:
   PosixFile(Descriptor descriptor, std::string path)
       : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
@@ -130,6 +131,17 @@ class PosixFile final : public File {
     (void)::sync_file_range(descriptor_.get(), static_cast<off64_t>(offset),
                             static_cast<off64_t>(length),
                             SYNC_FILE_RANGE_WRITE);
+  }
+
+  uint64_t NextData(uint64_t offset) override {
+    // Before the look: what is added after it is not passed over.
+    const absl::StatusOr<uint64_t> size = Size();
+    if (!size.ok() || *size <= offset) return offset;
+    // Nobody else uses where the descriptor stands.
+    const off_t data =
+        ::lseek(descriptor_.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (data < 0) return errno == ENXIO ? *size : offset;
+    return std::min(static_cast<uint64_t>(data), *size);
   }
 
  private:

@@ -192,24 +192,31 @@ void Consumer::Buffered(BufferSize amount) {
 bool Consumer::Admit(const RecordBatch& next) {
   const uint64_t estimate = Estimate(next);
   const BufferSize size = next.size();
+  uint64_t held = next.MemoryBytes();
   {
     MutexLock lock(mu_);
     // Flush reports one that nobody asked for.
     if (abandoned_ || command_ != Command::kQueue) return true;
     if (flushing_.reservation.bytes() > 0 &&
         (flushed_.bytes + size.bytes > caps_.payload_bytes_max ||
-         flushing_.reservation.bytes() + estimate > caps_.reserved_bytes_max)) {
+         flushing_.estimated_bytes + estimate > caps_.reserved_bytes_max)) {
       flushing_.stopped_by_size = true;
       return false;
     }
+    // Another part of the same one holds nothing more.
+    if (next.storage_id() == flushing_.last_storage) held = 0;
   }
-  std::optional<BudgetLease> lease = options_.budget->TryReserve(estimate);
+  // Each batch goes when it is encoded, so never is there more than this.
+  std::optional<BudgetLease> lease =
+      options_.budget->TryReserve(std::max(estimate, held));
   MutexLock lock(mu_);
   if (!lease.has_value()) {
     flushing_.stopped_by_budget = true;
     return false;
   }
   flushing_.reservation.Merge(*std::move(lease));
+  flushing_.estimated_bytes += estimate;
+  flushing_.last_storage = next.storage_id();
   return true;
 }
 

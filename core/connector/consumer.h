@@ -51,8 +51,13 @@ struct FlushedStep {
   absl::Time staged_at = absl::InfiniteFuture();
   // Replay only: as the reader reported it.
   uint64_t hash = 0;
-  // Of all batches, estimated. Empty in Replay.
+  // Of all batches, for what they will be encoded to, estimated, or for what
+  // they hold until then if that is more (INV-6). Empty in Replay.
   BudgetLease reservation;
+  // Of that, what is estimated.
+  uint64_t estimated_bytes = 0;
+  // The storage that the batch admitted last is in.
+  const void* last_storage = nullptr;
   // Why the next buffer was not admitted, if one was not.
   bool stopped_by_budget = false;
   bool stopped_by_size = false;

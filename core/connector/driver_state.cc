@@ -35,7 +35,8 @@ void DriverState::NoteStep(const StepResult& result) {
   position = result.resume;
   has_whole_position = result.position_complete || result.resume.IsBarrier();
   if (result.end_of_input) final_step_made = true;
-  if (result.resume.IsBarrier()) {
+  // Without a level there are no checkpoints to hold up, only flushes.
+  if (result.resume.IsBarrier() && level.has_value()) {
     barriers.Begin(result.step, clock.Now());
   } else {
     barriers.End(result.step);

@@ -473,10 +473,11 @@ class Programs:
              "--state-dir", state, "--log-level", "warning", *more],
             stdout=self._log, environment=environment)
 
-    def start_run(self, pipeline, *more, output=None, errors=None):
+    def start_run(self, pipeline, *more, output=None, errors=None,
+                  stdin=subprocess.DEVNULL):
         return self._start(
             [self.penstock, "run", pipeline, "--output", "json", *more],
-            stdout=output or self._log, stderr=errors)
+            stdin=stdin, stdout=output or self._log, stderr=errors)
 
     def start_watch(self, target, output, *more):
         return self._start([self.penstock, "watch", "--worker", target, *more],

@@ -42,6 +42,8 @@ class FakeSource {
     std::optional<FtModel> level = FtModel::kExactlyOnce;
     size_t partitions = 1;
     size_t records_per_buffer = 10;
+    // Of the block behind a buffer, at least, however little is in it.
+    size_t block_bytes_min = 1;
     bool reads_itself = true;
   };
 

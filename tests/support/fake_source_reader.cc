@@ -255,7 +255,8 @@ RecordBatch FakeSource::Reader::MakeRecords(uint32_t partition, Range range,
     bytes += records.back().size();
   }
   source_.NoteRead(records.size());
-  auto block = std::make_shared<Block>(bytes);
+  auto block = std::make_shared<Block>(
+      std::max(bytes, source_.options_.block_bytes_min));
   RecordBatchBuilder builder(block, partition);
   uint32_t place = 0;
   auto offset = static_cast<int64_t>(range.begin);

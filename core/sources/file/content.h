@@ -32,7 +32,8 @@ class Content {
   // The same, without losing the place where ReadAt is. For places near the
   // beginning.
   virtual absl::StatusOr<size_t> Peek(uint64_t offset, std::span<char> out) = 0;
-  // How many NUL bytes it begins with. Keeps none of them.
+  // How many NUL bytes it begins with. Keeps none of them, and reads none that
+  // the disk knows to be there.
   virtual absl::StatusOr<uint64_t> CountNuls() = 0;
   // The content's size, if it is at most `limit`; otherwise any number from
   // `limit` on.

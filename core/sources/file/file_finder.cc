@@ -16,6 +16,7 @@ void FileFinder::Begin() {
   places_.assign(1, Place{.directory = pattern_.root(), .part = 0, .depth = 0});
   names_.clear();
   found_.clear();
+  looked_.clear();
   problem_ = absl::OkStatus();
 }
 
@@ -35,6 +36,8 @@ bool FileFinder::Step() {
 void FileFinder::Enter(Place place) {
   current_ = std::move(place);
   const PathPattern::Part& part = PartOf(current_);
+  looked_.push_back({.directory = current_.directory,
+                     .name = part.has_wildcard ? "" : part.text});
   if (!part.has_wildcard) {
     names_.push_back(part.text);
     return;

@@ -42,6 +42,13 @@ class FileFinder {
   bool Step();
   // After a search: what it found, plain files only, in order.
   std::vector<FoundFile> Take();
+  // What the search looked at: names in directories, or, where the name is
+  // empty, all that are in one.
+  struct Looked {
+    std::string directory;
+    std::string name;
+  };
+  const std::vector<Looked>& looked() const { return looked_; }
   // All at once.
   std::vector<FoundFile> FindAll();
   // After a search: the first directory or name that could not be looked at;
@@ -77,6 +84,7 @@ class FileFinder {
   Place current_;
   std::deque<std::string> names_;
   std::vector<FoundFile> found_;
+  std::vector<Looked> looked_;
   absl::Status problem_;
 };
 

@@ -249,12 +249,15 @@ void FileFollower::LookAtLost(KnownFile& file) {
   if (file.reading == nullptr) {
     if (now_ - file.lost_since >= kCloseAfter) {
       NoteLoss(file, "deleted or moved away");
+    } else {
+      ++news_.leaving;
     }
     if (now_ - file.lost_since >= kForgetAfter) {
       news_.to_forget.push_back(file.position.id);
     }
     return;
   }
+  ++news_.leaving;
   const absl::StatusOr<FileStat> stat = file.reading->file.file().Stat();
   if (!stat.ok()) return Note(stat.status());
   if (stat->size != file.seen_size || stat->mtime != file.seen_mtime) {

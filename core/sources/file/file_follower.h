@@ -61,6 +61,9 @@ class FileFollower {
     absl::Status problem;
     // Files of which is not known yet what they are.
     size_t waiting = 0;
+    // Files that were lost a short while ago, or are lost and still open: only
+    // time tells what becomes of them.
+    size_t leaving = 0;
   };
 
   static constexpr absl::Duration kCopyRest = absl::Seconds(1);

@@ -19,7 +19,13 @@ std::vector<ConnectorMetrics::Sample> FileMetrics::Metrics() const {
             files_waiting),
       gauge("bytes_behind",
             "Bytes of uncompressed files that are there and not read yet.",
-            bytes_behind)};
+            bytes_behind),
+      gauge("places_watched",
+            "Directories and links whose changes are told at once.",
+            places_watched),
+      gauge("places_polled",
+            "Directories and links that are looked at from time to time only.",
+            places_polled)};
   samples.push_back({.name = "files_lost_total",
                      .help = "Files that were cut off, replaced or deleted "
                              "with bytes not read.",

@@ -20,6 +20,10 @@ class FileMetrics final : public ConnectorMetrics {
   std::atomic<uint64_t> files_waiting{0};
   // Of plain files, found at the last search and not read yet.
   std::atomic<uint64_t> bytes_behind{0};
+  // Places where files are looked for whose changes are told at once, and those
+  // that are looked at from time to time only.
+  std::atomic<uint64_t> places_watched{0};
+  std::atomic<uint64_t> places_polled{0};
   // Files that were cut off, replaced or deleted with something unread.
   std::atomic<uint64_t> files_lost{0};
 };

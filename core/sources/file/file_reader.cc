@@ -57,6 +57,9 @@ FileReader::Work::Work(const Environment& environment, InputConsumer& consumer,
       metrics_(std::make_shared<FileMetrics>()),
       next_id_(options.position.next_id),
       flushed_(options.position, {.is_single = !finder_.has_value()}) {
+  if (finder_.has_value()) {
+    watches_.emplace(environment.files, options.events);
+  }
   for (FilePosition& position : options.position.files) {
     files_.Restore(std::move(position));
   }
@@ -124,6 +127,7 @@ absl::StatusOr<bool> FileReader::Work::ReadTurn(KnownFile& file) {
   if (!result.ok()) return CannotRead(file, result.status());
   if (result->is_rewritten) {
     follower_.NoteRewritten(file);
+    SearchSoon();
     return false;
   }
   const bool at_end = result->at_end;
@@ -148,6 +152,8 @@ absl::StatusOr<bool> FileReader::Work::CannotRead(KnownFile& file,
   file.reading.reset();
   // The next search looks at it again.
   file.seen_mtime = absl::InfinitePast();
+  quiet_searches_ = 0;
+  is_watched_ = false;
   if (HasReason(status, Reason::POSITION_EXPIRED)) {
     follower_.NoteRewritten(file);
   } else if (!is_gone && read_problem_.ok()) {

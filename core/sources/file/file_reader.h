@@ -1,6 +1,7 @@
 // Reads files on an executor, without a thread of its own.
 #pragma once
 
+#include "core/base/directory_events.h"
 #include "core/contract/component.h"
 #include "core/contract/consumer.h"
 #include "core/contract/parser.h"
@@ -47,6 +48,8 @@ class FileReader final : public InputReader {
     // The only file, open, if the source is one plain path that is not
     // followed: file 0, at the place that `position` says.
     std::optional<OpenFile> single;
+    // Hints where files are followed; null: none. Outlives the reader.
+    DirectoryEvents* events = nullptr;
   };
 
   FileReader(const Environment& environment, InputConsumer& consumer,

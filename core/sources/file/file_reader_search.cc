@@ -20,6 +20,8 @@ constexpr absl::Duration kSearchEvery = absl::Milliseconds(250);
 // connectors most of the work is this.
 constexpr int kQuietSearches = 40;
 constexpr absl::Duration kSearchEveryWhenQuiet = absl::Seconds(1);
+// Where the kernel tells what happens: it may have missed something.
+constexpr absl::Duration kSearchEveryWhenWatched = absl::Seconds(5);
 constexpr int kSearchShare = 10;
 // Looked at in one task.
 constexpr size_t kFoundPerTask = 256;
@@ -31,6 +33,8 @@ void FileReader::Work::StartSearch() {
   if (has_searched_ && !follows()) return;
   CancelStep(timer_);
   is_searching_ = true;
+  is_search_wanted_ = false;
+  watches_->BeginSearch();
   search_begun_ = environment_.clock.SteadyNow();
   follower_.BeginSearch();
   finder_->Begin();
@@ -48,7 +52,9 @@ void FileReader::Work::SearchSome() {
 
 void FileReader::Work::LookAtSome() {
   for (size_t i = 0; i < kFoundPerTask && !found_.empty(); ++i) {
-    follower_.Look(found_.front());
+    const FoundFile& found = found_.front();
+    follower_.Look(found);
+    watches_->Note(found, files_.AtPath(found.path));
     found_.pop_front();
   }
   if (!found_.empty()) return Post(&Work::LookAtSome);
@@ -57,6 +63,10 @@ void FileReader::Work::LookAtSome() {
 
 void FileReader::Work::EndSearch() {
   FileFollower::News news = follower_.EndSearch(finder_->problem());
+  watches_->EndSearch(*finder_, search_begun_, [weak = weak_from_this()] {
+    const std::shared_ptr<Work> self = weak.lock();
+    if (self != nullptr) self->Post(&Work::SearchSoon);
+  });
   is_searching_ = false;
   has_searched_ = true;
   quiet_searches_ =
@@ -83,6 +93,7 @@ void FileReader::Work::EndSearch() {
     problem.Update(CheckNothingLost());
   }
   if (!problem.ok()) return Fail(problem, kSearchTag);
+  is_watched_ = watches_->AreComplete() && IsQuiet(news);
   ShowFiles(news);
   StartReading();
   if (follows()) ScheduleSearch();
@@ -125,10 +136,28 @@ absl::Status FileReader::Work::CheckNotTooMany() {
 
 void FileReader::Work::ScheduleSearch() {
   if (!is_extended_.load()) return;
-  const absl::Duration took = environment_.clock.SteadyNow() - search_begun_;
-  const absl::Duration every =
-      quiet_searches_ < kQuietSearches ? kSearchEvery : kSearchEveryWhenQuiet;
-  timer_ = PostAfter(std::max(every, took * kSearchShare), &Work::StartSearch);
+  const absl::Time now = environment_.clock.SteadyNow();
+  const absl::Duration pause = (now - search_begun_) * kSearchShare;
+  search_not_before_ = now + pause;
+  const absl::Duration every = is_search_wanted_ ? absl::ZeroDuration()
+                               : is_watched_     ? kSearchEveryWhenWatched
+                               : quiet_searches_ < kQuietSearches
+                                   ? kSearchEvery
+                                   : kSearchEveryWhenQuiet;
+  timer_ = PostAfter(std::max(every, pause), &Work::StartSearch);
+}
+
+void FileReader::Work::SearchSoon() {
+  is_search_wanted_ = true;
+  if (is_searching_ || !follows() || !is_extended_.load() || is_ended_) return;
+  CancelStep(timer_);
+  timer_ = PostAfter(search_not_before_ - environment_.clock.SteadyNow(),
+                     &Work::StartSearch);
+}
+
+bool FileReader::Work::IsQuiet(const FileFollower::News& news) const {
+  return news.to_read.empty() && news.waiting == 0 && news.leaving == 0 &&
+         news.problem.ok() && read_problem_.ok();
 }
 
 void FileReader::Work::ShowFiles(const FileFollower::News& news) {
@@ -144,6 +173,8 @@ void FileReader::Work::ShowFiles(const FileFollower::News& news) {
   metrics_->files_open.store(open);
   metrics_->files_waiting.store(news.waiting);
   metrics_->bytes_behind.store(behind);
+  metrics_->places_watched.store(watches_->watched());
+  metrics_->places_polled.store(watches_->unwatched());
 
   const absl::Status problem =
       news.problem.ok() ? std::exchange(read_problem_, {}) : news.problem;

@@ -9,6 +9,7 @@
 #include "core/sources/file/file_metrics.h"
 #include "core/sources/file/file_reader.h"
 #include "core/sources/file/file_table.h"
+#include "core/sources/file/file_watches.h"
 #include "core/sources/file/flushed_places.h"
 #include "core/sources/file/record_reader.h"
 #include "core/sources/file/turns.h"
@@ -89,6 +90,10 @@ class FileReader::Work : public StrandWork<FileReader::Work> {
   absl::Status CheckNothingLost();
   absl::Status CheckNotTooMany();
   void ScheduleSearch();
+  // Something may have happened: searches before it is time to.
+  void SearchSoon();
+  // Nothing can happen, short of new events, that a search would find.
+  bool IsQuiet(const FileFollower::News& news) const;
   // What a search found, for people.
   void ShowFiles(const FileFollower::News& news);
 
@@ -119,6 +124,7 @@ class FileReader::Work : public StrandWork<FileReader::Work> {
   FileFollower follower_;
   // Only where files are searched for.
   std::optional<FileFinder> finder_;
+  std::optional<FileWatches> watches_;
   Turns turns_;
   InputQueue<Moved> queue_;
   // Shared by: this and the connector, which shows it.
@@ -140,6 +146,12 @@ class FileReader::Work : public StrandWork<FileReader::Work> {
   bool has_searched_ = false;
   // In a row that found nothing to read; no more than matter.
   int quiet_searches_ = 0;
+  // There will be a hint when a search is wanted.
+  bool is_watched_ = false;
+  // Something happened while one ran.
+  bool is_search_wanted_ = false;
+  // Before that none begins, in steady time.
+  absl::Time search_not_before_ = absl::InfinitePast();
   bool has_found_ = false;
   // For the next search.
   Executor::TimerId timer_ = Executor::TimerId::kNone;

@@ -5,6 +5,7 @@
 #include "core/base/status_macros.h"
 #include "core/sources/file/file_position.h"
 #include "core/sources/file/path_pattern.h"
+#include "core/sources/file/stream_source.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -94,6 +95,7 @@ absl::StatusOr<OpenedInput> FileSource::Open(
     }
   }
   FileReader::Options options{.config = config_};
+  if (config_.follow) options.events = events_;
   if (config_.follow || PathPattern::IsPattern(config_.path)) {
     ASSIGN_OR_RETURN(options.position, FindStart(std::move(resume), *parser));
   } else {
@@ -217,7 +219,8 @@ absl::StatusOr<FilePosition> FileSource::EndOf(const FoundFile& found,
 }
 
 absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSource(
-    const ComponentConfig& config, const Environment& environment) {
+    const ComponentConfig& config, const Environment& environment,
+    const FileServices& services) {
   if (config.type() != "file") {
     return MakeError(Reason::INVALID_CONFIG,
                      absl::StrCat("make source file: the configuration is one "
@@ -244,7 +247,11 @@ absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSource(
                      "; set 1 to ", FileSourceConfig::kBlockBytesMax),
         {{"field", "block_bytes"}});
   }
-  return std::make_unique<FileSource>(file, environment);
+  if (file.path == kStandardInput) {
+    return MakeStreamSource(file, environment, services.standard_input);
+  }
+  return std::make_unique<FileSource>(file, environment,
+                                      services.directory_events);
 }
 
 }  // namespace penstock::core

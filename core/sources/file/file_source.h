@@ -2,6 +2,8 @@
 // followed.
 #pragma once
 
+#include "core/base/directory_events.h"
+#include "core/base/piped_input.h"
 #include "core/contract/component.h"
 #include "core/contract/endpoint.h"
 #include "core/sources/file/config.h"
@@ -25,8 +27,12 @@ namespace penstock::core {
 class FileSource final : public TransportInputEndpoint {
  public:
   // Requires: the configuration is good (MakeFileSource checks it).
-  FileSource(FileSourceConfig config, const Environment& environment)
-      : config_(std::move(config)), environment_(environment) {}
+  // `events` as in FileServices.
+  FileSource(FileSourceConfig config, const Environment& environment,
+             DirectoryEvents* events = nullptr)
+      : config_(std::move(config)),
+        environment_(environment),
+        events_(events) {}
 
   std::optional<FtModel> FaultTolerance() const override {
     return FtModel::kExactlyOnce;
@@ -56,10 +62,20 @@ class FileSource final : public TransportInputEndpoint {
 
   const FileSourceConfig config_;
   const Environment environment_;
+  DirectoryEvents* const events_;
+};
+
+// What a file source may use besides its environment; all outlive it.
+struct FileServices {
+  // For the path "-". Null: there is none to be read.
+  PipedInput* standard_input = nullptr;
+  // Null: files that are followed are looked at from time to time only.
+  DirectoryEvents* directory_events = nullptr;
 };
 
 // For the registry. Errors: INVALID_CONFIG naming the field.
 absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSource(
-    const ComponentConfig& config, const Environment& environment);
+    const ComponentConfig& config, const Environment& environment,
+    const FileServices& services = {});
 
 }  // namespace penstock::core

@@ -45,6 +45,10 @@ struct KnownFile {
   // As it was when it was last queued for reading.
   uint64_t seen_size = 0;
   absl::Time seen_mtime = absl::InfinitePast();
+  // Where its path leads, if that is a symbolic link, and the inode for which
+  // that was looked up (FileWatches).
+  std::string link;
+  uint64_t resolved_inode = 0;
   // The search that saw it last.
   uint64_t seen_in = 0;
   // Since when nothing has its path, or something else has; InfiniteFuture():

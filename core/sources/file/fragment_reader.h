@@ -64,6 +64,10 @@ class FragmentReader {
 
   // Behind all that was given out, and before anything that was not.
   uint64_t position() const { return position_; }
+  // Nothing before it is read again, unless Seek comes first.
+  uint64_t NeededFrom() const {
+    return cut_.has_value() ? skipped_to_ : position_;
+  }
   // At the last Seek the record before it had no line end and goes on now: what
   // was one record has become two. Known after the next Next.
   bool is_torn() const { return is_torn_; }

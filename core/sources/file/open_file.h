@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace penstock::core {
 
@@ -24,6 +25,11 @@ class OpenFile {
   static absl::StatusOr<OpenFile> Open(FileSystem& files,
                                        absl::string_view path,
                                        FileCompression compression);
+
+  // Takes a file whose bytes are the content, whatever it is.
+  static OpenFile Of(std::unique_ptr<File> file) {
+    return OpenFile(std::move(file), Compression::kNone);
+  }
 
   File& file() const { return *file_; }
   Content& content() const { return *content_; }

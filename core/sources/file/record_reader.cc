@@ -141,7 +141,8 @@ absl::StatusOr<RecordReader::Result> RecordReader::Read(
 
 bool RecordReader::MayGrow(const KnownFile& file,
                            std::optional<uint64_t> limit) const {
-  return options_.follows && !limit.has_value() && !file.reading->is_final;
+  return (options_.follows || options_.is_stream) && !limit.has_value() &&
+         !file.reading->is_final;
 }
 
 absl::StatusOr<FragmentReader::Piece> RecordReader::NextPiece(

@@ -35,6 +35,9 @@ class RecordReader {
     size_t block_bytes = 0;
     // Files may grow: what lacks its line end is not read yet.
     bool follows = false;
+    // It comes through a pipe: what lacks its end waits until the writer has
+    // closed (Reading::is_final), and what was read is not looked at again.
+    bool is_stream = false;
   };
   struct Result {
     RecordBatch batch;

@@ -182,6 +182,18 @@ TEST_F(CheckpointTest, RunningReplayIsABlocker) {
   EXPECT_THAT(KindsOf(*answer), Contains(Kind::kReplay));
 }
 
+// There is none to be taken: what is asked for is that all is written.
+TEST_F(CheckpointTest, BarrierHoldsUpNoFlushWithoutALevel) {
+  harness_.request.spec.level = std::nullopt;
+  Start();
+  harness_.source.SetBarrier(true);
+  MakeStep(0);
+  const Answer<PrepareCheckpointReply> flush = harness_.Prepare(1);
+  harness_.Advance(absl::Seconds(1));
+  ASSERT_OK(flush.status());
+  EXPECT_TRUE(flush->ready);
+}
+
 TEST_F(CheckpointTest, BarrierIsAnsweredAtOnce) {
   harness_.request.spec.level = FtModel::kAtLeastOnce;
   Start();

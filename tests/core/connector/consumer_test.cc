@@ -40,7 +40,9 @@ class ConsumerTest : public testing::Test {
         std::make_unique<Consumer>(std::move(options), executor_.clock());
   }
 
-  // Ten bytes of payload, eleven encoded.
+  static constexpr uint64_t kBudget = 200;
+
+  // Ten bytes of payload, eleven encoded; until then it holds more.
   static RecordBatch Ten() { return MakeValueBatch({"0123456789"}); }
   // Buffers, admits and flushes a batch. False: not admitted.
   bool Offer(RecordBatch batch) {
@@ -61,8 +63,8 @@ class ConsumerTest : public testing::Test {
 
   ManualExecutor executor_;
   std::shared_ptr<Strand> strand_ = std::make_shared<Strand>(executor_);
-  std::shared_ptr<InflightBudget> budget_ =
-      std::make_shared<InflightBudget>(InflightBudget::Options{.limit = 100});
+  std::shared_ptr<InflightBudget> budget_ = std::make_shared<InflightBudget>(
+      InflightBudget::Options{.limit = kBudget});
   int wakes_ = 0;
   int changes_ = 0;
   std::shared_ptr<Waker> waker_;
@@ -77,25 +79,39 @@ TEST_F(ConsumerTest, AnswerCarriesWhatWasFlushedAndReserved) {
   consumer_->BeginQueue(StepCaps());
   EXPECT_TRUE(Offer(Ten()));
   EXPECT_TRUE(Offer(Ten()));
-  EXPECT_EQ(budget_->usage(), 22u);
+  const uint64_t held = Ten().MemoryBytes();
+  ASSERT_GT(held, 11u);
+  EXPECT_EQ(budget_->usage(), 2 * held);
   Answer({.records = 2, .bytes = 20});
   const ReaderNews news = consumer_->TakeNews();
   ASSERT_TRUE(news.extended.has_value());
   EXPECT_THAT(news.extended->batches, SizeIs(2));
-  EXPECT_EQ(news.extended->reservation.bytes(), 22u);
+  EXPECT_EQ(news.extended->reservation.bytes(), 2 * held);
   EXPECT_FALSE(news.extended->stopped_by_budget);
   EXPECT_EQ(TakeWakes(), 1);
 }
 
 TEST_F(ConsumerTest, BufferThatDoesNotFitIsNotAdmitted) {
   consumer_->BeginQueue(StepCaps());
-  const BudgetLease other = budget_->ForceReserve(80);
+  const BudgetLease other =
+      budget_->ForceReserve(kBudget - Ten().MemoryBytes());
   EXPECT_TRUE(Offer(Ten()));
   EXPECT_FALSE(Offer(Ten()));
   Answer({.records = 1, .bytes = 10});
   const ReaderNews news = consumer_->TakeNews();
   EXPECT_TRUE(news.extended->stopped_by_budget);
   EXPECT_EQ(consumer_->totals().queued.records, 1u);
+}
+
+// Parts of one storage keep it alive together.
+TEST_F(ConsumerTest, PartsOfOneStorageReserveItOnce) {
+  consumer_->BeginQueue(StepCaps());
+  RecordBatch rest = MakeValueBatch({"0123456789", "0123456789"});
+  const uint64_t held = rest.MemoryBytes();
+  ASSERT_GT(held, 11u);
+  EXPECT_TRUE(Offer(rest.TakeSome(1)));
+  EXPECT_TRUE(Offer(std::move(rest)));
+  EXPECT_EQ(budget_->usage(), held + 11);
 }
 
 TEST_F(ConsumerTest, OneBufferIsAlwaysAdmittedWithNothingInFlight) {
@@ -116,7 +132,7 @@ TEST_F(ConsumerTest, StepEndsBeforeItsLimits) {
 }
 
 TEST_F(ConsumerTest, ReplayAdmitsEverythingAndReservesNothing) {
-  const BudgetLease other = budget_->ForceReserve(100);
+  const BudgetLease other = budget_->ForceReserve(kBudget);
   consumer_->BeginReplay();
   EXPECT_TRUE(Offer(Ten()));
   consumer_->Replayed({.records = 1, .bytes = 10}, 77);
@@ -219,7 +235,7 @@ TEST_F(ConsumerTest, AStepRequestedWhileOneIsFlushedIsTheLast) {
 
 TEST_F(ConsumerTest, RequestOfABlockedQueueIsKept) {
   consumer_->RequestStep();
-  const BudgetLease other = budget_->ForceReserve(100);
+  const BudgetLease other = budget_->ForceReserve(kBudget);
   consumer_->BeginQueue(StepCaps());
   EXPECT_FALSE(Offer(Ten()));
   Answer({});

@@ -230,5 +230,25 @@ TEST_F(RoomTest, ParkedChunksDoNotHoldBackTheStep) {
   EXPECT_EQ(harness_.Lines().size(), 2u);
 }
 
+// Batches wait in the step with all that they hold, however little of it will
+// be written: a block of which one record is left, the cells of a schema.
+TEST(RoomOfBatchesTest, WhatBatchesHoldUntilTheyAreEncodedIsReserved) {
+  FakeSource::Options options;
+  options.records_per_buffer = 1;
+  options.block_bytes_min = 4 * kRecord;
+  Harness harness(options);
+  harness.request.spec.limits.inflight_bytes_max = 10 * kRecord;
+  harness.request.spec.limits.chunk_bytes = kRecord;
+  harness.request.spec.shards = 1;
+  harness.source.Append(0, {"a", "b", "c", "d"});
+  harness.MustOpen();
+  harness.MustExtend();
+  const auto result = harness.MustQueue(0);
+  EXPECT_EQ(result->amount.records, 2u);
+  EXPECT_EQ(result->stopped_because, StopReason::kBlocked);
+  // What they were encoded to is little.
+  EXPECT_EQ(harness.MustQueue(1)->amount.records, 2u);
+}
+
 }  // namespace
 }  // namespace penstock::core
