@@ -101,6 +101,15 @@ class DryRun final : public grpc::ServerUnaryReactor {
   void Begin() {
     if (!CheckSchema() || !Resolve()) return End();
     if (!request_.probe()) return End();
+    if (parts_.source != nullptr &&
+        !parts_.source->FaultTolerance().has_value()) {
+      // Whoever looked at it would have taken it away.
+      Add(v1::VALIDATION_PHASE_READ_ONE, v1::CONNECTOR_TYPE_KIND_SOURCE,
+          v1::VALIDATION_OUTCOME_SKIPPED)
+          .set_message("what is read of it cannot be read again");
+      OnSink();
+      return End();
+    }
     core::SourceProbeOptions options;
     options.source = std::move(parts_.source);
     options.parser = std::move(parts_.parser);

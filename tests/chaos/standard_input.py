@@ -66,6 +66,9 @@ def expect(out, data):
 def two_lines(programs, directory):
     """B037: the writer closes at once."""
     path, out = pipeline(directory, "two")
+    looked = programs.call("validate", path, "--probe")
+    if looked.returncode != 0 or b"cannot be read again" not in looked.stdout:
+        raise harness.Failure(f"validate: {looked}")
     piped = Piped(programs, path, directory)
     piped.write(b'{"seq": 1}\n{"seq": 2}')
     piped.close()
