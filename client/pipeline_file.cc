@@ -3,6 +3,7 @@
 #include "client/channel.h"
 #include "client/internal/yaml_message.h"
 #include "client/internal/yaml_scalar.h"
+#include "client/output_conflicts.h"
 #include "client/placement.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
@@ -320,6 +321,7 @@ absl::StatusOr<PipelineFile> ParsePipelineFile(absl::string_view text,
   CheckHead(spec, file, result, violations);
   ReadConnectors(spec, result, violations);
   ReadWorkers(spec, result, violations);
+  CheckOutputs(spec, result.placement, violations);
   RETURN_IF_ERROR(ToStatus(violations, lines, file));
   return result;
 }

@@ -36,6 +36,7 @@
 #include "server/rpc/watch_service.h"
 #include "server/security/listen_address.h"
 #include "server/security/tls.h"
+#include "server/state_lock.h"
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
@@ -73,7 +74,7 @@ void LogIncomplete(const core::DrainedConnector& drained) {
             .With("unqueued_records", drained.unqueued.records)
         << "drained, but it could not be disconnected in order; what is not "
            "committed will be replayed: "
-        << drained.reply.status();
+        << core::ErrorText(drained.reply.status());
     return;
   }
   LOG(WARNING)
@@ -95,6 +96,16 @@ uint64_t MemoryMax(const WorkerOptions& options) {
   return core::CgroupMemoryLimitBytes(core::PosixFileSystem())
              .value_or(core::PhysicalMemoryBytes()) /
          2;
+}
+
+// A sink may still make one, so it is no error.
+void WarnOfMissingRoots(const core::PathPolicy& paths) {
+  for (const std::string& root : paths.roots()) {
+    const auto stat = core::PosixFileSystem().Stat(root);
+    if (stat.ok()) continue;
+    LOG(WARNING) << "--allow-path " << root
+                 << " allows nothing yet: " << stat.status().message();
+  }
 }
 
 class WorkerApp final : public App {
@@ -124,6 +135,11 @@ class WorkerApp final : public App {
   }
 
   absl::Status Build() {
+    RETURN_IF_ERROR(CheckListenPort(options_.listen));
+    WarnOfMissingRoots(paths_);
+    if (!options_.share_state_dir) {
+      ASSIGN_OR_RETURN(state_lock_, StateLock::Take(options_.state_dir));
+    }
     ASSIGN_OR_RETURN(credentials_, MakeServerCredentials(
                                        core::PosixFileSystem(), options_.listen,
                                        options_.insecure, options_.tls));
@@ -351,6 +367,8 @@ class WorkerApp final : public App {
   PositionCache positions_;
   std::unique_ptr<WatchHub> hub_;
   std::unique_ptr<EventLog> event_log_;
+  // Null: shared. Before what writes there.
+  std::unique_ptr<StateLock> state_lock_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<MemoryTidy> tidy_;
   std::unique_ptr<ConnectorService> connector_service_;

@@ -1,6 +1,10 @@
 #include "server/command_line.h"
 
+#include <absl/strings/str_cat.h>
 #include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
 
 namespace penstock::server {
 namespace {
@@ -11,7 +15,7 @@ constexpr char kFooter[] =
     "  1  failed for another reason\n"
     "  2  wrong options\n"
     "  3  stored state is damaged (the message says what to do)\n"
-    "  4  cannot listen\n"
+    "  4  cannot listen, or another worker uses --state-dir\n"
     "  5  drained, but not everything was committed, or nobody knows: it will\n"
     "     be replayed or read again\n"
     "  6  a second signal came during the drain\n"
@@ -43,6 +47,13 @@ void AddTlsOptions(CLI::App& cli, WorkerOptions& options) {
 
 void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
   cli.footer(kFooter);
+  // What was not understood comes before what is missing.
+  cli.failure_message([](const CLI::App* app, const CLI::Error& error) {
+    const std::vector<std::string> unknown = app->remaining(true);
+    return absl::StrCat(unknown.empty() ? std::string(error.what())
+                                        : unknown.front() + ": not expected",
+                        "\n`penstock-worker --help` says what there is.\n");
+  });
   AddTlsOptions(cli, options);
   cli.add_option("--listen", options.listen,
                  "Address of the gRPC port: host:port or unix:/path")
@@ -73,6 +84,10 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
   cli.add_option("--state-dir", options.state_dir,
                  "Directory of the worker's fence; it must survive restarts")
       ->required();
+  cli.add_flag("--share-state-dir", options.share_state_dir,
+               "Let other workers use --state-dir at the same time, though "
+               "each then forgets what the others promised: for `penstock "
+               "run`, which takes over from one that hangs");
   cli.add_option("--allow-path", options.allow_paths,
                  "Root that file sources and sinks may reach (repeatable); "
                  "none: everything");

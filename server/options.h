@@ -32,6 +32,8 @@ struct WorkerOptions {
   bool admin_show_errors = false;
   // Where the fence is kept. Must survive restarts of the worker.
   std::string state_dir;
+  // Lets others use it at the same time; see StateLock.
+  bool share_state_dir = false;
   // Roots that sources and sinks may reach; empty: everything.
   std::vector<std::string> allow_paths;
   // Whether a file source may read this process' standard input.
@@ -55,6 +57,7 @@ enum class ExitCode {
   kUsage = 2,
   // Stored state is damaged; the message says what to do.
   kStateDamaged = 3,
+  // Or its state directory is used by another worker.
   kCannotListen = 4,
   // The drain's deadline passed with steps not committed; they come again.
   kDrainIncomplete = 5,

@@ -1,6 +1,9 @@
 #include "client/cli/command_line.h"
 
+#include "client/internal/yaml_scalar.h"
+
 #include <absl/strings/ascii.h>
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <CLI/CLI.hpp>
@@ -429,7 +432,36 @@ std::optional<HandVerb> HandVerbOf(const CLI::App& cli) {
   return std::nullopt;
 }
 
+std::string UsageError(const CLI::App* cli, const CLI::Error& error) {
+  const std::vector<std::string> unknown = cli->remaining(true);
+  const std::vector<CLI::App*> chosen = cli->get_subcommands();
+  const CLI::App* const command = chosen.empty() ? cli : chosen.front();
+  const std::string ask = absl::StrCat(
+      "\n`", cli->get_name().empty() ? "penstock" : cli->get_name(),
+      chosen.empty() ? "" : " " + command->get_name(),
+      " --help` says what there is.\n");
+  if (unknown.empty()) return absl::StrCat(error.what(), ask);
+  const std::string& first = unknown.front();
+  std::vector<std::string> known;
+  if (absl::StartsWith(first, "-")) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        known.push_back("--" + name);
+      }
+    }
+  } else if (chosen.empty()) {
+    for (const CLI::App* each : cli->get_subcommands({})) {
+      known.push_back(each->get_name());
+    }
+  }
+  const auto nearest = internal::NearestOf(first, known);
+  return absl::StrCat(
+      first, ": not expected here",
+      nearest.has_value() ? "; did you mean `" + *nearest + "`?" : "", ask);
+}
+
 void AddCommands(CLI::App& cli, CommandLine& line) {
+  cli.failure_message(UsageError);
   cli.footer(kFooter);
   cli.require_subcommand(1);
   AddRun(cli, line);

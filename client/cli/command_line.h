@@ -19,6 +19,7 @@
 
 namespace CLI {
 class App;
+class Error;
 }  // namespace CLI
 
 namespace penstock::client {
@@ -47,6 +48,10 @@ struct CommandLine {
 
 // The verb of a subcommand by which a person works the gates.
 std::optional<HandVerb> HandVerbOf(const CLI::App& cli);
+
+// For CLI::App::failure_message: what was not understood comes before what is
+// missing, for mostly it stands in its place.
+std::string UsageError(const CLI::App* cli, const CLI::Error& error);
 
 // Declares all subcommands; parsing fills `line`, which outlives `cli`.
 void AddCommands(CLI::App& cli, CommandLine& line);

@@ -63,6 +63,12 @@ absl::StatusOr<v1::ConnectorType> Choose(
     if (full == name || type.name() == name) found.push_back(&type);
   }
   if (found.size() == 1) return *found.front();
+  if (!found.empty()) {
+    known.clear();
+    for (const v1::ConnectorType* type : found) {
+      known.push_back(absl::StrCat(ShortName(type->kind()), ".", type->name()));
+    }
+  }
   return core::MakeError(
       core::Reason::INVALID_CONFIG,
       absl::StrCat("'", name, "' ",

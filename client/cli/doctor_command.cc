@@ -8,9 +8,12 @@
 #include "core/base/filesystem.h"
 #include "core/base/json_text.h"
 #include "core/base/version.h"
+#include "core/connector/state_machine.h"
 #include "proto/penstock/v1/connector.pb.h"
+#include "proto/wire/enums.h"
 #include "proto/wire/proto_time.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
@@ -154,9 +157,27 @@ void LookAtAnswer(const v1::ListConnectorTypesResponse& answer,
   }
 }
 
+// `pipeline`: only its connectors; empty: all.
+void LookAtConnectors(Client& client, const std::string& name,
+                      const std::string& pipeline, Findings& findings) {
+  const auto statuses = QueryConnectors(client, "");
+  if (!statuses.ok()) {
+    findings.Doubtful(absl::StrCat(name, ": connectors"),
+                      std::string(statuses.status().message()),
+                      "Ask again; a role may also forbid to look at them.");
+    return;
+  }
+  for (const core::ConnectorStatus& status : *statuses) {
+    if (!pipeline.empty() && status.pipeline != pipeline) continue;
+    Diagnosis found = DiagnoseConnector(status);
+    found.what = absl::StrCat(name, ": ", found.what);
+    findings.Add(std::move(found));
+  }
+}
+
 // False: it cannot be reached.
 bool LookAtWorker(const WorkerTarget& worker, const std::string& name,
-                  Findings& findings) {
+                  const std::string& pipeline, Findings& findings) {
   LookAtEncryption(worker, name, findings);
   const std::string what = absl::StrCat(name, ": reachable");
   const auto client = ConnectTo(worker);
@@ -175,29 +196,27 @@ bool LookAtWorker(const WorkerTarget& worker, const std::string& name,
     const bool nobody = CliExitOf(answer.status()) == CliExit::kUnreachable;
     findings.Bad(
         what, absl::StrCat(worker.target, ": ", answer.status().message()),
-        nobody
-            ? "Start it there: penstock-worker --state-dir DIR --listen "
-              "ADDRESS. If it runs: does --listen name an address that others "
-              "reach, does a firewall or NetworkPolicy let this host in, is "
-              "the port forwarded?"
-            : "It is a server, but does not answer as a worker: is this its "
-              "gRPC port (7070), not its admin port (7071)?");
+        nobody ? RemedyOfSilence(answer.status().message())
+               : "It is a server, but does not answer as a worker: is this its "
+                 "gRPC port (7070), not its admin port (7071)?");
     return false;
   }
   findings.Good(what,
                 absl::StrCat(worker.target, " in ", ShortDuration(round_trip)));
   LookAtAnswer(*answer, name, asked, round_trip, findings);
+  LookAtConnectors(**client, name, pipeline, findings);
   return true;
 }
 
 // A worker is where one of its addresses answers.
 bool LookAtAddresses(WorkerTarget target, const PipelineWorker& worker,
-                     Findings& findings) {
+                     const std::string& pipeline, Findings& findings) {
   Findings all;
   for (const std::string& address : worker.addresses) {
     target.target = address;
     Findings here;
-    if (LookAtWorker(target, absl::StrCat("worker ", worker.name), here)) {
+    if (LookAtWorker(target, absl::StrCat("worker ", worker.name), pipeline,
+                     here)) {
       findings.Add(here);
       return true;
     }
@@ -257,11 +276,73 @@ Diagnosis DiagnoseClock(absl::Duration worker_ahead,
   return diagnosis;
 }
 
+std::string RemedyOfSilence(absl::string_view said) {
+  struct Sign {
+    absl::string_view word;
+    absl::string_view remedy;
+  };
+  constexpr Sign kSigns[] = {
+      {"Socket closed",
+       "Something listens there and hangs up. If the worker speaks TLS, so "
+       "must "
+       "this command: --tls-ca, and --tls-cert with --tls-key where it asks "
+       "for "
+       "a certificate."},
+      {"wrong version number",
+       "What listens there speaks no TLS: leave out --tls-ca, or start the "
+       "worker with --tls-cert and --tls-key."},
+      {"Hostname Verification",
+       "The worker's certificate has another name: dial it by one of its "
+       "names, "
+       "or say with --tls-name (`tls.server_name` in a pipeline file) which "
+       "one "
+       "it must have."},
+      {"certificate verify failed",
+       "The worker's certificate is not of these authorities, or has ended: "
+       "openssl verify -CAfile CA CERTIFICATE."},
+      {"Failed parsing HTTP/2",
+       "What listens there is no gRPC port: is it the admin port (7071) in the "
+       "place of the worker's --listen (7070)?"},
+  };
+  for (const Sign& sign : kSigns) {
+    if (absl::StrContains(said, sign.word)) return std::string(sign.remedy);
+  }
+  return "Start it there: penstock-worker --state-dir DIR --listen ADDRESS. If "
+         "it runs: does --listen name an address that others reach, does a "
+         "firewall or NetworkPolicy let this host in, is the port forwarded?";
+}
+
+Diagnosis DiagnoseConnector(const core::ConnectorStatus& status) {
+  const bool failed = status.state == core::ConnectorState::kFailed;
+  const core::Condition condition = status.health.condition;
+  Diagnosis found = {
+      .what = absl::StrCat("connector ", status.name),
+      .seen = absl::StrCat(
+          core::StateName(status.state), ", ",
+          absl::AsciiStrToUpper(ShortName(wire::ToProto(condition))))};
+  if (!failed && condition == core::Condition::kOk) return found;
+  const std::string& why = !status.health.reason.empty()
+                               ? status.health.reason
+                               : status.first_error.value_or("");
+  if (!why.empty()) absl::StrAppend(&found.seen, ": ", why);
+  const bool is_bad = failed || condition == core::Condition::kNeedsConfig ||
+                      condition == core::Condition::kFatal;
+  found.outcome = is_bad ? Outcome::kBad : Outcome::kDoubtful;
+  found.remedy = absl::StrCat(
+      failed ? "It does nothing more until it is opened anew: mend what is "
+               "said, then `penstock run` again."
+             : "It tries again by itself, and loses nothing meanwhile; mend "
+               "what is said.",
+      " `penstock errors ", status.name, "` and `penstock connectors ",
+      status.name, "` say more; the runbook has a part for each condition.");
+  return found;
+}
+
 CliExit RunDoctor(const DoctorOptions& options) {
   Findings findings;
   bool reachable = true;
   if (options.pipeline_file.empty()) {
-    reachable = LookAtWorker(options.worker, "worker", findings);
+    reachable = LookAtWorker(options.worker, "worker", "", findings);
   } else {
     const auto pipeline =
         LoadPipelineFile(core::PosixFileSystem(), options.pipeline_file);
@@ -275,7 +356,7 @@ CliExit RunDoctor(const DoctorOptions& options) {
       for (const PipelineWorker& worker : pipeline->workers) {
         WorkerTarget target = options.worker;
         if (!target.tls.enabled()) target.tls = pipeline->tls;
-        reachable &= LookAtAddresses(target, worker, findings);
+        reachable &= LookAtAddresses(target, worker, pipeline->name, findings);
       }
       if (pipeline->workers.empty()) {
         findings.Good("workers", "one of the command's own, while it runs");

@@ -3,7 +3,9 @@
 
 #include "client/cli/exit_code.h"
 #include "client/cli/worker_query.h"
+#include "core/connector/connector_status.h"
 
+#include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
 #include <string>
@@ -34,9 +36,18 @@ struct Diagnosis {
 // and the times in logs are by the clock; data is not.
 Diagnosis DiagnoseClock(absl::Duration worker_ahead, absl::Duration round_trip);
 
+// Whether it works, and if not, why and where to look: FAILED and what needs
+// another configuration is bad, what tries again or does not move is doubtful.
+Diagnosis DiagnoseConnector(const core::ConnectorStatus& status);
+
+// What to do where nobody answers, by what gRPC and TLS say of it: something
+// else may listen there, or speak another way.
+std::string RemedyOfSilence(absl::string_view said);
+
 // Looks at what a pipeline needs around it, and says what to do: the file, the
 // store, and of each worker whether it can be reached, by what, its version,
-// its clock, its memory. Changes nothing. Exit codes: 0 all is good (or
+// its clock, its memory, and the health of the connectors there (with a file:
+// its own). Changes nothing. Exit codes: 0 all is good (or
 // doubtful), 4 a worker cannot be reached, 1 something else is bad.
 CliExit RunDoctor(const DoctorOptions& options);
 

@@ -28,6 +28,8 @@ constexpr absl::Duration kPauseMax = absl::Seconds(5);
 // A worker that lived this long starts with the shortest pause again.
 constexpr absl::Duration kSettled = absl::Seconds(10);
 constexpr absl::Duration kStopMax = absl::Seconds(10);
+// How long the first start may take before the worker is dialled all the same.
+constexpr absl::Duration kListenMax = absl::Seconds(1);
 // Exit codes of penstock-worker that say why it cannot start, and the code of a
 // child that could not be made to run it.
 constexpr int kWorkerUsage = 2;
@@ -118,6 +120,7 @@ absl::StatusOr<std::unique_ptr<LocalWorker>> LocalWorker::Start(
       new LocalWorker(program.empty() ? FindProgram() : program, state_dir,
                       std::move(socket_dir), input));
   RETURN_IF_ERROR(worker->Spawn());
+  worker->AwaitSocket();
   return worker;
 }
 
@@ -137,6 +140,7 @@ absl::Status LocalWorker::Spawn() {
                              "",
                              "--state-dir",
                              state_dir_.c_str(),
+                             "--share-state-dir",
                              "--log-level",
                              "warning",
                              nullptr,
@@ -157,6 +161,19 @@ absl::Status LocalWorker::Spawn() {
   pid_ = pid;
   started_ = core::RealClock().SteadyNow();
   return absl::OkStatus();
+}
+
+void LocalWorker::AwaitSocket() const {
+  const std::string& socket = socket_dir_->socket();
+  const absl::Time deadline = core::RealClock().SteadyNow() + kListenMax;
+  while (access(socket.c_str(), F_OK) != 0 &&
+         core::RealClock().SteadyNow() < deadline) {
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == pid_) return;
+    const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+    nanosleep(&pause, nullptr);
+  }
 }
 
 absl::Status LocalWorker::Look(absl::Time steady_now) {

@@ -27,6 +27,7 @@ class LocalWorker {
 
   // `state_dir`: where the worker keeps its fence. `program`: its path; empty:
   // beside this program, else on PATH. Errors: UNAVAILABLE.
+  // Blocks: until it listens, at most a second.
   static absl::StatusOr<std::unique_ptr<LocalWorker>> Start(
       const std::string& program, const std::string& state_dir,
       StandardInput input = StandardInput::kKept);
@@ -51,6 +52,9 @@ class LocalWorker {
   LocalWorker(std::string program, std::string state_dir,
               std::unique_ptr<SocketDirectory> socket_dir, StandardInput input);
   absl::Status Spawn();
+  // Waits for the worker to listen, or end, at most a second: dialled before it
+  // does, it would look as if it were in trouble.
+  void AwaitSocket() const;
 
   const std::string program_;
   const std::string state_dir_;

@@ -119,9 +119,11 @@ std::string Local(absl::Time time) {
 std::string BlockersOf(const core::ConnectorStatus& status, absl::Time now) {
   std::string text;
   for (const core::Blocker& blocker : status.blockers) {
-    absl::StrAppend(&text, text.empty() ? "" : "; ",
-                    ShortName(wire::ToProto(blocker.kind)), " at step ",
-                    blocker.step, " for ", ShortDuration(now - blocker.since));
+    absl::StrAppend(
+        &text, text.empty() ? "" : "; ", ShortName(wire::ToProto(blocker.kind)),
+        blocker.shard.has_value() ? absl::StrCat(" of shard ", *blocker.shard)
+                                  : "",
+        " at step ", blocker.step, " for ", ShortDuration(now - blocker.since));
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
+#include <absl/strings/str_split.h>
 #include <absl/strings/strip.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/duration.pb.h>
@@ -332,6 +333,22 @@ int FieldLines::Of(absl::string_view path) const {
   return root == lines_.end() ? 1 : root->second;
 }
 
+// What a person did where the parser says only what it met.
+std::string YamlRemedy(absl::string_view text, int line) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  // The mark may be behind the last line, and is often a line late.
+  const size_t end = std::min(lines.size(), static_cast<size_t>(line + 1));
+  for (size_t i = end > 2 ? end - 2 : 0; i < end; ++i) {
+    const size_t indent = lines[i].find_first_not_of(" \t");
+    if (lines[i].substr(0, indent).find('\t') != absl::string_view::npos) {
+      return absl::StrCat("; line ", i + 1,
+                          " begins with a tab, but only spaces indent");
+    }
+  }
+  return "; is the line, or one before it, indented as its neighbours, are "
+         "brackets and quotes closed, and is there a space behind each colon?";
+}
+
 void ReadYaml(absl::string_view text, Message& message, FieldLines& lines,
               wire::Violations& violations) {
   try {
@@ -350,7 +367,9 @@ void ReadYaml(absl::string_view text, Message& message, FieldLines& lines,
     Reader(lines, violations).ReadMessage(documents[0], "", message);
   } catch (const YAML::Exception& error) {
     lines.Set("", std::max(0, error.mark.line) + 1);
-    violations.Add("", absl::StrCat("is not YAML: ", error.msg),
+    violations.Add("",
+                   absl::StrCat("is not YAML: ", error.msg,
+                                YamlRemedy(text, std::max(0, error.mark.line))),
                    wire::kMalformed);
   }
 }

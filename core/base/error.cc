@@ -6,9 +6,11 @@
 #include <absl/strings/cord.h>
 #include <absl/strings/str_cat.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <string>
 #include <system_error>
@@ -154,6 +156,18 @@ std::optional<ErrorInfo> DecodeErrorInfo(absl::string_view bytes) {
   return info;
 }
 
+// What a person cannot see in `path`: from where it was looked for, and who was
+// refused.
+std::string WhereOrWho(int error_number, absl::string_view path) {
+  if (error_number == EACCES || error_number == EPERM) {
+    return absl::StrCat(" for user ", geteuid());
+  }
+  if (error_number != ENOENT || path.empty() || path[0] == '/') return "";
+  char directory[PATH_MAX];
+  if (getcwd(directory, sizeof directory) == nullptr) return "";
+  return absl::StrCat(" in ", directory);
+}
+
 Reason ReasonOfErrno(int error_number) {
   switch (error_number) {
     case ENOENT:
@@ -167,6 +181,11 @@ Reason ReasonOfErrno(int error_number) {
     case EPERM:
     case EROFS:
       return Reason::PERMISSION_DENIED;
+    // The name itself is wrong: no retry makes it right.
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return Reason::INVALID_CONFIG;
     default:
       return Reason::IO_ERROR;
   }
@@ -289,7 +308,8 @@ absl::Status MakeFileError(int error_number, absl::string_view operation,
   return MakeError(
       ReasonOfErrno(error_number),
       absl::StrCat(operation, " ", path, ": ",
-                   std::generic_category().message(error_number)),
+                   std::generic_category().message(error_number),
+                   WhereOrWho(error_number, path)),
       {{"path", std::string(path)}, {"errno", absl::StrCat(error_number)}});
 }
 

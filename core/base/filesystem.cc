@@ -28,7 +28,11 @@ absl::Status WriteAndSync(FileSystem& fs, absl::string_view path,
 absl::Status SyncNameOfExisting(FileSystem& fs, absl::string_view path,
                                 const FileStat& stat) {
   if (stat.type != FileType::kDirectory) {
-    return MakeFileError(EEXIST, "create directory", path);
+    return MakeError(Reason::INVALID_CONFIG,
+                     absl::StrCat("create directory ", path,
+                                  ": there is a file of that name; give "
+                                  "another path, or move the file away"),
+                     {{"path", std::string(path)}});
   }
   const absl::string_view parent = DirectoryOf(path);
   if (parent == path) return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include "core/base/loopback.h"
 
 #include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 
 namespace penstock::server {
@@ -12,16 +13,27 @@ bool IsUnixAddress(absl::string_view address) {
   return absl::StartsWith(address, "unix:");
 }
 
+absl::Status CheckListenPort(absl::string_view address) {
+  if (IsUnixAddress(address)) return absl::OkStatus();
+  constexpr uint32_t kPortMax = 65535;
+  const size_t colon = address.rfind(':');
+  uint32_t port = 0;
+  if (colon != absl::string_view::npos &&
+      absl::SimpleAtoi(address.substr(colon + 1), &port) && port <= kPortMax) {
+    return absl::OkStatus();
+  }
+  return core::MakeError(
+      core::Reason::INVALID_CONFIG,
+      absl::StrCat(
+          "reading --listen `", address,
+          "`: give `unix:/path`, or `host:port` with a port from 1 to ",
+          kPortMax, ", or 0 for one that is free"),
+      {{"field", "listen"}});
+}
+
 absl::Status CheckListenAddress(absl::string_view address, bool insecure) {
   if (IsUnixAddress(address) || insecure) return absl::OkStatus();
-  const size_t colon = address.rfind(':');
-  if (colon == absl::string_view::npos) {
-    return core::MakeError(core::Reason::INVALID_CONFIG,
-                           absl::StrCat("reading --listen `", address,
-                                        "`: give `host:port` or `unix:/path`"),
-                           {{"field", "listen"}});
-  }
-  const absl::string_view host = address.substr(0, colon);
+  const absl::string_view host = address.substr(0, address.rfind(':'));
   if (core::IsLoopbackHost(host)) return absl::OkStatus();
   return core::MakeError(
       core::Reason::INVALID_CONFIG,

@@ -364,7 +364,9 @@ TEST(PipelineFileErrorTest, MissingFieldHasTheLineOfWhatItIsMissingIn) {
 
 TEST(PipelineFileErrorTest, SyntaxHasItsLine) {
   EXPECT_THAT(MessageOf("name: shop\nconnectors: [\n"),
-              HasSubstr("p.yaml:3: is not YAML: "));
+              AllOf(HasSubstr("p.yaml:3: is not YAML: "),
+                    HasSubstr("indented as its neighbours")));
+  EXPECT_THAT(MessageOf("a:\n\t- b\n"), HasSubstr("line 2 begins with a tab"));
   EXPECT_THAT(ParsePipelineFile("a: [", "p.yaml"),
               HasReason(Reason::INVALID_CONFIG));
 }

@@ -27,6 +27,24 @@ TEST_F(CompletionTest, EveryCommandIsCompleted) {
   }
 }
 
+TEST_F(CompletionTest, WhatIsUnknownIsSaidBeforeWhatIsMissing) {
+  const auto said = [this](std::vector<std::string> arguments) {
+    try {
+      cli_.parse(std::move(arguments));
+    } catch (const CLI::ParseError& error) {
+      return UsageError(&cli_, error);
+    }
+    return std::string("understood");
+  };
+  EXPECT_THAT(said({"--fromat", "doctor"}),
+              HasSubstr("--fromat: not expected here"));
+  EXPECT_THAT(said({"vaildate"}), HasSubstr("did you mean `validate`?"));
+  EXPECT_THAT(said({"--outputt", "run"}),
+              HasSubstr("--outputt: not expected here; did you mean "
+                        "`--output`?"));
+  EXPECT_THAT(said({"run"}), HasSubstr("file is required"));
+}
+
 TEST_F(CompletionTest, ValuesThatAreOneOfAFewAreCompleted) {
   EXPECT_THAT(CompletionScript(cli_),
               HasSubstr("describe:--output) words='table json schema' ;;"));

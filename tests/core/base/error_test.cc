@@ -3,9 +3,11 @@
 #include "tests/support/status_matchers.h"
 
 #include <absl/strings/cord.h>
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <cerrno>
 #include <set>
 #include <string>
@@ -179,8 +181,24 @@ INSTANTIATE_TEST_SUITE_P(
                       ErrnoCase{"Edquot", EDQUOT, Reason::STORAGE_FULL},
                       ErrnoCase{"Eacces", EACCES, Reason::PERMISSION_DENIED},
                       ErrnoCase{"Erofs", EROFS, Reason::PERMISSION_DENIED},
+                      ErrnoCase{"Enotdir", ENOTDIR, Reason::INVALID_CONFIG},
+                      ErrnoCase{"Eloop", ELOOP, Reason::INVALID_CONFIG},
                       ErrnoCase{"Eio", EIO, Reason::IO_ERROR}),
     [](const auto& test) { return std::string(test.param.name); });
+
+TEST(FileErrorTest, ARelativeNameSaysFromWhere) {
+  const absl::Status relative = MakeFileError(ENOENT, "open", "a.ndjson");
+  EXPECT_THAT(std::string(relative.message()),
+              ::testing::ContainsRegex("^open a.ndjson: No such .* in /"));
+  const absl::Status absolute = MakeFileError(ENOENT, "open", "/a.ndjson");
+  EXPECT_THAT(std::string(absolute.message()),
+              ::testing::Not(HasSubstr(" in /")));
+}
+
+TEST(FileErrorTest, ARefusalSaysWho) {
+  EXPECT_THAT(std::string(MakeFileError(EACCES, "open", "/a").message()),
+              HasSubstr(absl::StrCat("for user ", geteuid())));
+}
 
 TEST(AppendErrorTest, SaysHowMuchWasWritten) {
   const absl::Status status = MakeAppendError(ENOSPC, "/a", 3, 10);
