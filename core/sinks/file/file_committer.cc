@@ -7,6 +7,7 @@
 #include "core/sinks/file/durable.h"
 #include "core/sinks/file/finished_files.h"
 #include "core/sinks/file/layout.h"
+#include "core/sinks/file/takeover.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -346,6 +347,8 @@ absl::Status FileCommitter::Write(const std::vector<ShardCommit>& commits) {
     return UnknownOutcome("look for a higher writer in", options_.directory,
                           fence);
   }
+  RETURN_IF_ERROR(CheckThere(files_, options_.directory, header_.writer,
+                             ManifestPath(), manifest_.bytes));
   ++sequence_;
   CHECK(ApplyCommit(header_.writer, header_.format, header_.shards, commits,
                     state_))

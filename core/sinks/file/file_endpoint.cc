@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/sinks/file/durable.h"
+#include "core/sinks/file/takeover.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -166,6 +167,10 @@ absl::Status FileEndpoint::BatchEnd() {
     if (synced.ok() && !name_synced_) {
       synced = SyncNames(files_, DirectoryOf(path_));
       name_synced_ = synced.ok();
+    }
+    if (synced.ok()) {
+      synced = CheckThere(files_, options_.directory,
+                          committer_->header().writer, path_, bytes_);
     }
   }
   if (!synced.ok()) {

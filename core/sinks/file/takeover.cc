@@ -351,6 +351,22 @@ absl::Status CheckFence(FileSystem& files, absl::string_view directory,
   return absl::OkStatus();
 }
 
+absl::Status CheckThere(FileSystem& files, absl::string_view directory,
+                        const Writer& writer, absl::string_view path,
+                        uint64_t bytes) {
+  const absl::StatusOr<FileStat> stat = files.Stat(path);
+  if (stat.ok() && stat->size >= bytes) return absl::OkStatus();
+  const absl::Status fence = CheckFence(files, directory, writer);
+  if (HasReason(fence, Reason::WRITER_FENCED)) return fence;
+  if (!stat.ok()) return UnknownOutcome("look for", path, stat.status());
+  return UnknownOutcome(
+      "look at", path,
+      MakeError(Reason::IO_ERROR,
+                absl::StrCat("it has ", stat->size, " bytes of the ", bytes,
+                             " written; somebody cut it off or put another "
+                             "in its place")));
+}
+
 absl::StatusOr<ManifestPart> MakeManifestPart(FileSystem& files,
                                               absl::string_view directory,
                                               const ManifestHeader& header,

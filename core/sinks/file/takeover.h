@@ -19,6 +19,14 @@ namespace penstock::core {
 absl::Status CheckFence(FileSystem& files, absl::string_view directory,
                         const Writer& writer);
 
+// OK: `path`, which `writer` has open, is still there with at least `bytes`. To
+// write into a file that was removed or cut off meanwhile succeeds, and what
+// was written is gone: an output that somebody sweeps away must not look well.
+// Errors: WRITER_FENCED, where a higher writer may have removed it; IO_ERROR.
+absl::Status CheckThere(FileSystem& files, absl::string_view directory,
+                        const Writer& writer, absl::string_view path,
+                        uint64_t bytes);
+
 // A new manifest, durable with its name.
 struct ManifestPart {
   std::unique_ptr<File> file;

@@ -299,5 +299,41 @@ TEST_F(FileSinkTest, OtherFilesAreLeftAlone) {
   EXPECT_EQ(files_.Contents(PathOf("claim.of-mine")), "mine, too");
 }
 
+// Writes to files that are gone succeed: the sink has to look.
+TEST_F(FileSinkTest, DataThatIsSweptAwayUnderTheWriterIsMissed) {
+  ASSERT_OK(Open());
+  ASSERT_OK(WriteAndCommit(0, {0, 1}, "a\n"));
+  ASSERT_OK(files_.Remove(PathOf(DataName(0, kWriter))));
+  const absl::Status status = WriteAndCommit(0, {1, 2}, "b\n");
+  EXPECT_THAT(status, HasReason(Reason::IO_ERROR));
+  EXPECT_FALSE(InvitesRetry(status));
+  // What was committed is gone, and the next open says so.
+  EXPECT_THAT(Open(2), HasReason(Reason::STATE_DAMAGED));
+}
+
+TEST_F(FileSinkTest, DataThatIsCutOffUnderTheWriterIsMissed) {
+  ASSERT_OK(Open());
+  ASSERT_OK(WriteAndCommit(0, {0, 1}, "a long row\n"));
+  const std::string path = PathOf(DataName(0, kWriter));
+  ASSERT_OK((*files_.OpenForAppend(path, {}))->Truncate(0));
+  EXPECT_THAT(WriteAndCommit(0, {1, 2}, "b\n"), HasReason(Reason::IO_ERROR));
+}
+
+TEST_F(FileSinkTest, AManifestThatIsSweptAwayUnderTheWriterIsMissed) {
+  ASSERT_OK(Open());
+  ASSERT_OK(WriteAndCommit(0, {0, 1}, "a\n"));
+  ASSERT_OK(files_.Remove(PathOf(ManifestName(kWriter, 0))));
+  EXPECT_THAT(WriteAndCommit(0, {1, 2}, "b\n"), HasReason(Reason::IO_ERROR));
+}
+
+TEST_F(FileSinkTest, WhatAHigherWriterTookAwayIsAFenceNotDamage) {
+  ASSERT_OK(Open());
+  ASSERT_OK(WriteAndCommit(0, {0, 1}, "a\n"));
+  ASSERT_OK(files_.Remove(PathOf(DataName(0, kWriter))));
+  files_.Put(PathOf("claim.00000000000000000009-00000000000000000001"), "");
+  EXPECT_THAT(WriteAndCommit(0, {1, 2}, "b\n"),
+              HasReason(Reason::WRITER_FENCED));
+}
+
 }  // namespace
 }  // namespace penstock::core
