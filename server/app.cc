@@ -135,7 +135,10 @@ class WorkerApp final : public App {
   }
 
   absl::Status Build() {
-    RETURN_IF_ERROR(CheckListenPort(options_.listen));
+    RETURN_IF_ERROR(CheckListenPort(options_.listen, "--listen"));
+    if (!options_.admin_listen.empty()) {
+      RETURN_IF_ERROR(CheckListenPort(options_.admin_listen, "--admin-listen"));
+    }
     WarnOfMissingRoots(paths_);
     if (!options_.share_state_dir) {
       ASSIGN_OR_RETURN(state_lock_, StateLock::Take(options_.state_dir));

@@ -6,8 +6,10 @@
 #include "core/base/status_macros.h"
 #include "proto/penstock/v1/connector.pb.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
+#include <google/protobuf/descriptor.h>
 
 #include <iostream>
 #include <memory>
@@ -43,10 +45,10 @@ void PrintType(const v1::DescribeConnectorTypeResponse& response) {
             << "; can: " << absl::StrJoin(response.capabilities(), ", ")
             << "; message: " << response.config_message() << "\n";
   for (const v1::ConfigField& field : response.fields()) {
-    std::cout << "\n" << field.name() << " (" << field.type();
+    std::cout << "\n" << field.name() << " (" << TypeText(field.type());
     if (field.required()) std::cout << ", required";
     if (field.secret()) std::cout << ", secret";
-    std::cout << ", change: " << ShortName(field.change()) << ")\n"
+    std::cout << "; change: " << ChangeText(field.change()) << ")\n"
               << Wrapped(field.description(), kWidth, 4);
   }
 }
@@ -105,6 +107,38 @@ absl::Status Describe(const DescribeOptions& options, Client& client) {
 }
 
 }  // namespace
+
+std::string TypeText(const std::string& type) {
+  const auto* const pool = google::protobuf::DescriptorPool::generated_pool();
+  if (const auto* values = pool->FindEnumTypeByName(type)) {
+    std::vector<std::string> names;
+    // The first one stands for none of them.
+    for (int i = 1; i < values->value_count(); ++i) {
+      names.push_back(wire::ShortEnumName(*values->value(i)));
+    }
+    return absl::StrCat("one of ", absl::StrJoin(names, ", "));
+  }
+  if (type == "google.protobuf.Duration") return "duration, such as 100ms";
+  if (pool->FindMessageTypeByName(type) != nullptr) return "mapping";
+  if (type == "string") return "text";
+  if (type == "bool") return "boolean";
+  if (type == "double" || type == "float") return "number";
+  if (absl::StrContains(type, "int")) return "integer";
+  return type;
+}
+
+std::string ChangeText(v1::ChangeClass change) {
+  switch (change) {
+    case v1::CHANGE_CLASS_REPLAY_SAFE:
+      return "at once";
+    case v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT:
+      return "clean checkpoint";
+    case v1::CHANGE_CLASS_NEEDS_RESET:
+      return "never";
+    default:
+      return ShortName(change);
+  }
+}
 
 CliExit RunDescribe(const DescribeOptions& options) {
   const auto worker = AskedWorker::Find(options.worker);

@@ -3,6 +3,7 @@
 
 #include "client/cli/exit_code.h"
 #include "client/cli/worker_query.h"
+#include "proto/penstock/v1/options.pb.h"
 
 #include <string>
 
@@ -16,6 +17,12 @@ struct DescribeOptions {
   // table, json, or schema: the JSON Schema alone.
   std::string format = "table";
 };
+
+// The words of deploy/docs/configuration.md: what may be written for a field of
+// a protobuf type, and when it may change. What is unknown here, of a newer
+// worker, stays as it is.
+std::string TypeText(const std::string& type);
+std::string ChangeText(v1::ChangeClass change);
 
 // What types of source, format, route and sink there are, or what one of them
 // is configured with.

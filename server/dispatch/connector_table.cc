@@ -35,7 +35,9 @@ absl::Status NotOwner(const std::string& name, const std::string& owner,
   return MakeError(
       Reason::NOT_OWNER,
       absl::StrCat("commanding connector '", name, "' for pipeline '", asker,
-                   "': it belongs to pipeline '", owner, "'"));
+                   "': it belongs to pipeline '", owner,
+                   "', and a name stands for one connector of a worker: give "
+                   "this one another, or use another worker"));
 }
 
 }  // namespace

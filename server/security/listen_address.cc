@@ -7,13 +7,16 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 
+#include <string>
+
 namespace penstock::server {
 
 bool IsUnixAddress(absl::string_view address) {
   return absl::StartsWith(address, "unix:");
 }
 
-absl::Status CheckListenPort(absl::string_view address) {
+absl::Status CheckListenPort(absl::string_view address,
+                             absl::string_view option) {
   if (IsUnixAddress(address)) return absl::OkStatus();
   constexpr uint32_t kPortMax = 65535;
   const size_t colon = address.rfind(':');
@@ -28,7 +31,7 @@ absl::Status CheckListenPort(absl::string_view address) {
           "reading --listen `", address,
           "`: give `unix:/path`, or `host:port` with a port from 1 to ",
           kPortMax, ", or 0 for one that is free"),
-      {{"field", "listen"}});
+      {{"field", std::string(option)}});
 }
 
 absl::Status CheckListenAddress(absl::string_view address, bool insecure) {

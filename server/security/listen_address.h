@@ -8,10 +8,11 @@ namespace penstock::server {
 
 bool IsUnixAddress(absl::string_view address);
 
-// OK for a Unix socket, or a host with a port that exists: gRPC takes any
-// number and keeps its lower 16 bits.
-// Errors: INVALID_CONFIG, with the remedy.
-absl::Status CheckListenPort(absl::string_view address);
+// OK for a Unix socket, or a host with a port that exists: of any other number
+// the lower 16 bits would be taken. `option` is what the message tells to
+// change. Errors: INVALID_CONFIG, with the remedy.
+absl::Status CheckListenPort(absl::string_view address,
+                             absl::string_view option);
 
 // OK for a Unix socket, a loopback address, or anything if `insecure`.
 // Errors: INVALID_CONFIG, with the remedy.

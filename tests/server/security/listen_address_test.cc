@@ -18,14 +18,14 @@ using ::testing::HasSubstr;
 TEST(ListenPortTest, WhatExistsIsTaken) {
   for (const char* address :
        {"127.0.0.1:0", "[::1]:7070", "localhost:65535", "unix:/tmp/a.sock"}) {
-    EXPECT_OK(CheckListenPort(address)) << address;
+    EXPECT_OK(CheckListenPort(address, "--listen")) << address;
   }
 }
 
 TEST(ListenPortTest, WhatGrpcWouldMakeAnotherPortOfIsRefused) {
   for (const char* address : {"127.0.0.1:99999", "127.0.0.1:-1", "localhost",
                               "127.0.0.1:", "127.0.0.1:http", "[::1]"}) {
-    const absl::Status status = CheckListenPort(address);
+    const absl::Status status = CheckListenPort(address, "--listen");
     EXPECT_THAT(status, HasReason(Reason::INVALID_CONFIG)) << address;
     EXPECT_THAT(std::string(status.message()), HasSubstr(address));
   }
