@@ -203,8 +203,9 @@ def strike(site, kind):
 
 def play_round(site, rng, kind):
     """How many strikes came before the run had ended."""
-    moments = sorted(rng.uniform(0.02, 0.8)
-                     for _ in range(rng.choice((1, 1, 2, 3))))
+    # A broker takes seconds to come back.
+    strikes = 1 if kind == "broker" else rng.choice((1, 1, 2, 3))
+    moments = sorted(rng.uniform(0.02, 0.8) for _ in range(strikes))
     struck = 0
     for moment in moments:
         if site.run.poll() is None:

@@ -26,7 +26,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# One partition of each topic of its own, no replicas, no waiting for members.
+# One partition of each topic of its own, no replicas, no waiting for members. A
+# broker that was killed comes back when its last session is over.
 SETTINGS = """\
 process.roles=broker,controller
 node.id=1
@@ -46,6 +47,8 @@ transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=4000
+broker.heartbeat.interval.ms=500
 num.network.threads=1
 num.io.threads=2
 background.threads=1
