@@ -9,8 +9,12 @@
 
 namespace penstock::core {
 
-FileFinder::FileFinder(FileSystem& files, PathPattern pattern, FileOrder order)
-    : files_(files), pattern_(std::move(pattern)), order_(order) {}
+FileFinder::FileFinder(FileSystem& files, PathPattern pattern, FileOrder order,
+                       const PathPolicy* paths)
+    : files_(files),
+      paths_(paths),
+      pattern_(std::move(pattern)),
+      order_(order) {}
 
 void FileFinder::Begin() {
   places_.assign(1, Place{.directory = pattern_.root(), .part = 0, .depth = 0});
@@ -69,6 +73,10 @@ void FileFinder::Visit(const Place& place, const std::string& name) {
     found_.push_back({.path = std::move(path), .stat = *stat});
   } else if (stat->type == FileType::kDirectory) {
     if (place.depth >= kDepthMax || (IsLast(place) && !is_any)) return;
+    if (is_any && paths_ != nullptr &&
+        HasReason(paths_->Check(files_, path), Reason::PATH_NOT_ALLOWED)) {
+      return;
+    }
     places_.push_back({.directory = std::move(path),
                        .part = is_any ? place.part : place.part + 1,
                        .depth = place.depth + 1});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/filesystem.h"
+#include "core/base/path_policy.h"
 #include "core/sources/file/config.h"
 #include "core/sources/file/path_pattern.h"
 
@@ -32,8 +33,11 @@ class FileFinder {
   // What one Step looks at.
   static constexpr size_t kNamesPerStep = 1024;
 
-  // `files` outlives this.
-  FileFinder(FileSystem& files, PathPattern pattern, FileOrder order);
+  // `files` and `paths` outlive this. A `**` passes over directories that
+  // `paths` does not allow: a link must not lead it through the whole machine.
+  // Null: everything is allowed. Whoever opens a file checks it himself.
+  FileFinder(FileSystem& files, PathPattern pattern, FileOrder order,
+             const PathPolicy* paths = nullptr);
 
   // Starts a new search.
   void Begin();
@@ -76,6 +80,7 @@ class FileFinder {
   }
 
   FileSystem& files_;
+  const PathPolicy* const paths_;
   const PathPattern pattern_;
   const FileOrder order_;
 

@@ -26,7 +26,7 @@ std::optional<FileFinder> FinderOf(const Environment& environment,
                                    const FileReader::Options& options) {
   if (options.single.has_value()) return std::nullopt;
   return FileFinder(environment.files, PathPattern(options.config.path),
-                    options.config.order);
+                    options.config.order, &environment.paths);
 }
 
 Watermark WatermarkOf(absl::Time time, const FilePosition& file) {

@@ -156,7 +156,8 @@ absl::StatusOr<SourcePosition> FileSource::FindStart(
   const bool all_from_beginning = config_.start == FileStart::kBeginning &&
                                   config_.start_time == absl::InfinitePast();
   if (config_.follow && all_from_beginning) return start;
-  FileFinder finder(environment_.files, pattern, config_.order);
+  FileFinder finder(environment_.files, pattern, config_.order,
+                    &environment_.paths);
   const std::vector<FoundFile> found = finder.FindAll();
   RETURN_IF_ERROR(finder.problem());
   if (!config_.follow) {

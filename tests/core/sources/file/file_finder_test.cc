@@ -129,5 +129,26 @@ TEST_F(FileFinderTest, ACircleOfLinksEnds) {
   EXPECT_THAT(finder.FindAll(), SizeIs(testing::Ge(1u)));
 }
 
+TEST_F(FileFinderTest, AnyDirectoriesAreNoWayOutOfWhatIsAllowed) {
+  const TempDir directory;
+  FileSystem& files = PosixFileSystem();
+  const std::string root = directory.Path("root");
+  for (const char* path : {"root/in/a.log", "outside/b.log"}) {
+    const std::string whole = directory.Path(path);
+    ASSERT_OK(files.CreateDirectories(DirectoryOf(whole)));
+    ASSERT_OK(WriteFileDurably(files, whole, "x"));
+  }
+  std::filesystem::create_directory_symlink(directory.Path("outside"),
+                                            directory.Path("root/link"));
+  const PathPolicy allowed({root});
+  const PathPattern pattern(absl::StrCat(root, "/**/*.log"));
+  FileFinder finder(files, pattern, FileOrder::kName, &allowed);
+  EXPECT_THAT(finder.FindAll(), SizeIs(1));
+  EXPECT_OK(finder.problem());
+  // Without roots it goes where links lead.
+  EXPECT_THAT(FileFinder(files, pattern, FileOrder::kName).FindAll(),
+              SizeIs(2));
+}
+
 }  // namespace
 }  // namespace penstock::core
