@@ -149,6 +149,10 @@ class WorkerApp final : public App {
     DispatcherOptions dispatch;
     dispatch.memory_max = MemoryMax(options_);
     dispatch.random_seed = random_.Next64();
+    // Before anything that may take long: whoever probes is told so.
+    if (!options_.admin_listen.empty()) {
+      RETURN_IF_ERROR(ServeAdmin());
+    }
     const core::Environment environment = {.files = core::PosixFileSystem(),
                                            .io = io_,
                                            .clock = core::RealClock(),
@@ -178,9 +182,7 @@ class WorkerApp final : public App {
     watch_service_ = std::make_unique<WatchService>(*hub_, drivers_);
     health_service_ = std::make_unique<HealthService>(*dispatcher_);
     RETURN_IF_ERROR(Serve());
-    if (!options_.admin_listen.empty()) {
-      RETURN_IF_ERROR(ServeAdmin());
-    }
+    is_ready_.store(true, std::memory_order_release);
     LOG(INFO)
             .With("listen", options_.listen)
             .With("port", port_)
@@ -277,7 +279,9 @@ class WorkerApp final : public App {
       return HttpReply{.code = code, .body = std::move(body)};
     };
     std::map<std::string, HttpRoute> routes;
-    routes["/metrics"].handler = [this](const std::string&) {
+    const auto starting = text(503, "starting\n");
+    routes["/metrics"].handler = [this, starting](const std::string&) {
+      if (!IsReady()) return starting;
       return HttpReply{
           .code = 200,
           .content_type = "text/plain; version=0.0.4; charset=utf-8",
@@ -295,22 +299,25 @@ class WorkerApp final : public App {
       return HttpReply{
           .code = 200,
           .content_type = "application/json",
-          .body =
-              StatusJson(*dispatcher_, {.version = core::kVersion,
-                                        .run_id = identity_.run_id,
-                                        .started = started_,
-                                        .now = core::RealClock().Now(),
-                                        .resident_bytes = resident.value_or(0),
-                                        .shows_texts = ShowsTexts()})};
+          .body = StatusJson(IsReady() ? dispatcher_.get() : nullptr,
+                             {.version = core::kVersion,
+                              .run_id = identity_.run_id,
+                              .started = started_,
+                              .now = core::RealClock().Now(),
+                              .resident_bytes = resident.value_or(0),
+                              .shows_texts = ShowsTexts()})};
     };
-    routes["/healthz"].handler = [this, text](const std::string& query) {
+    routes["/healthz"].handler = [this, text,
+                                  starting](const std::string& query) {
+      if (!IsReady()) return starting;
       HealthReport report = ReportHealth(*dispatcher_, query == "verbose",
                                          ShowsTexts(), core::RealClock().Now());
       return text(report.is_well ? 200 : 503, std::move(report.text));
     };
     routes["/livez"] = {
         [text](const std::string&) { return text(200, "ok\n"); }, true};
-    routes["/readyz"] = {[this, text](const std::string&) {
+    routes["/readyz"] = {[this, text, starting](const std::string&) {
+                           if (!IsReady()) return starting;
                            return dispatcher_->draining()
                                       ? text(503, "draining\n")
                                       : text(200, "ok\n");
@@ -323,6 +330,9 @@ class WorkerApp final : public App {
                            .routes = std::move(routes)}));
     return absl::OkStatus();
   }
+
+  // From then on all members are there.
+  bool IsReady() const { return is_ready_.load(std::memory_order_acquire); }
 
   // Errors may quote records: on loopback, or where somebody said so.
   bool ShowsTexts() const {
@@ -348,7 +358,7 @@ class WorkerApp final : public App {
     health_service_->Close();
     sessions_->Shutdown();
     hub_->Shutdown();
-    gate_.reset();
+    gate_->Close();
     dispatcher_->Shutdown();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
     server_->Wait();
@@ -385,6 +395,7 @@ class WorkerApp final : public App {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<ConnectionGate> gate_;
   std::unique_ptr<HttpServer> admin_;
+  std::atomic<bool> is_ready_{false};
   int port_ = 0;
 };
 

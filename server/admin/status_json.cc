@@ -194,8 +194,9 @@ std::vector<ConnectorStatus> Sorted(const Dispatcher& dispatcher) {
 
 }  // namespace
 
-std::string StatusJson(const Dispatcher& dispatcher, const StatusFacts& facts) {
-  const std::vector<ConnectorStatus> all = Sorted(dispatcher);
+std::string StatusJson(const Dispatcher* dispatcher, const StatusFacts& facts) {
+  std::vector<ConnectorStatus> all;
+  if (dispatcher != nullptr) all = Sorted(*dispatcher);
   std::string to;
   {
     Object object(to);
@@ -206,9 +207,12 @@ std::string StatusJson(const Dispatcher& dispatcher, const StatusFacts& facts) {
       worker.Text("run_id", facts.run_id);
       worker.Time("started", facts.started);
       worker.Time("now", facts.now);
-      worker.Flag("draining", dispatcher.draining());
-      worker.Number("memory_max", dispatcher.memory_max());
-      worker.Number("memory_committed", dispatcher.memory_committed());
+      worker.Flag("starting", dispatcher == nullptr);
+      if (dispatcher != nullptr) {
+        worker.Flag("draining", dispatcher->draining());
+        worker.Number("memory_max", dispatcher->memory_max());
+        worker.Number("memory_committed", dispatcher->memory_committed());
+      }
       worker.Number("resident_bytes", facts.resident_bytes);
     }
     object.Key("connectors");

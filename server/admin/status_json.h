@@ -22,12 +22,12 @@ struct StatusFacts {
   bool shows_texts = true;
 };
 
-// One object: `worker`, and `connectors` in the order of their names. Counts
-// are totals, from which the page makes rates. Of each connector the newest
-// errors, cut short.
+// `dispatcher`: null while the worker starts. One object: `worker`, and
+// `connectors` in the order of their names. Counts are totals, from which the
+// page makes rates. Of each connector the newest errors, cut short.
 //
 // Threads: thread-safe. Blocks: as RenderMetrics.
-std::string StatusJson(const Dispatcher& dispatcher, const StatusFacts& facts);
+std::string StatusJson(const Dispatcher* dispatcher, const StatusFacts& facts);
 
 // "/healthz": a line for all, and with `verbose` one for each connector, with
 // the reason if `shows_texts`.

@@ -34,10 +34,11 @@ ConnectionGate::ConnectionGate(Listener listener, Options options, Take take)
       log_(1, absl::Minutes(1)),
       thread_("accept", [this](const std::stop_token& stop) { Run(stop); }) {}
 
-ConnectionGate::~ConnectionGate() {
+void ConnectionGate::Close() {
   thread_.RequestStop();
   eventfd_write(wake_.get(), 1);
   thread_.Join();
+  listener_.reset();
 }
 
 void ConnectionGate::Run(const std::stop_token& stop) {
@@ -45,7 +46,7 @@ void ConnectionGate::Run(const std::stop_token& stop) {
     // Without a descriptor left it looks again a little later.
     const short wanted = std::exchange(is_starved_, false) ? 0 : POLLIN;
     std::vector<pollfd> polled;
-    for (const UniqueFd& socket : listener_.sockets()) {
+    for (const UniqueFd& socket : listener_->sockets()) {
       polled.push_back({.fd = socket.get(), .events = wanted, .revents = 0});
     }
     polled.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
@@ -56,7 +57,7 @@ void ConnectionGate::Run(const std::stop_token& stop) {
     const absl::Time now = core::RealClock().SteadyNow();
     std::erase_if(told_,
                   [now](RefusedClient& client) { return !client.Move(now); });
-    for (size_t i = 0; i < listener_.sockets().size(); ++i) {
+    for (size_t i = 0; i < listener_->sockets().size(); ++i) {
       if (polled[i].revents != 0) AcceptAll(polled[i].fd, stop);
     }
   }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -29,7 +30,7 @@ namespace penstock::server {
 //
 // Owner:     the app. Threads: `take` runs on a thread of its own; counts is
 //            thread-safe.
-// Lifecycle: accepts until destruction; what `take` got is its own.
+// Lifecycle: accepts until Close, or destruction; what `take` got is its own.
 // Bound:     `connections_max`, and kRefusedMax that are just being told.
 class ConnectionGate {
  public:
@@ -50,8 +51,11 @@ class ConnectionGate {
   ConnectionGate(Listener listener, Options options, Take take);
   ConnectionGate(const ConnectionGate&) = delete;
   ConnectionGate& operator=(const ConnectionGate&) = delete;
-  // Blocks: until `take` returned.
-  ~ConnectionGate();
+  ~ConnectionGate() { Close(); }
+
+  // Nobody connects any more; those that are there stay, and are counted.
+  // Blocks: until `take` returned. Idempotent.
+  void Close();
 
   // Of now. Blocks: for a look at each connection.
   Counts counts() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -68,7 +72,8 @@ class ConnectionGate {
   void Refuse(UniqueFd connection);
   void ForgetClosed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const Listener listener_;
+  // None once it is closed.
+  std::optional<Listener> listener_;
   const Options options_;
   const Take take_;
   const UniqueFd wake_;

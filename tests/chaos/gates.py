@@ -184,6 +184,67 @@ def drained(programs, directory, source):
     harness.kill(gates.worker)
 
 
+def shape(value):
+    """Names and types, without what they hold this time."""
+    if isinstance(value, dict):
+        return {name: shape(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return type(value).__name__
+
+
+# What scripts may rest on: names, order and types of each object.
+STEPS = dict.fromkeys(("made", "released", "completed", "checkpointed"), "int")
+TYPE = dict.fromkeys(("kind", "name", "summary", "level_max"), "str")
+SHAPES = (
+    (["top", "--once", "--interval", "0.1"],
+     {"connector": "str", "pipeline": "str", "state": "str",
+      "condition": "str", "records": "int", "bytes": "int",
+      "records_per_second": "float", "bytes_per_second": "float",
+      "queued_records": "int", "in_flight_bytes": "int", **STEPS,
+      "errors": "int", "why": "str"}),
+    (["errors"], {"time": "str", "connector": "str", "tag": "str",
+                  "count": "int", "fatal": "bool", "text": "str"}),
+    (["checkpoints"], {"connector": "str", "base": "int", **STEPS,
+                       "to_replay": "int", "blocked_by": "str"}),
+    (["describe"], {
+        "types": [TYPE], "worker": {
+            "protocol_version": "int", "software_version": "str",
+            "run_id": "str", "capabilities": ["str"],
+            **dict.fromkeys(("message_bytes_max", "memory_max",
+                             "memory_committed"), "str")}, "now": "str"}),
+    (["describe", "sink.null"], {
+        "type": TYPE, "config_message": "str", "capabilities": ["str"],
+        "config_schema": "str"}),
+    (["doctor"], {"what": "str", "outcome": "str", "seen": "str",
+                  "remedy": "str"}),
+)
+
+
+def shapes(programs, directory, source):
+    """Objects of JSON, a line each, of the same shape whatever they say."""
+    own = harness.make_source(os.path.join(os.path.dirname(source.path),
+                                           "own.ndjson"), RECORDS, 8)
+    gates = Gates(programs, directory, own)
+    for verb in ("open", "extend", "queue"):
+        gates.say(verb)
+    # Another file in its place: it fails, which is an error to show.
+    os.rename(own.path, own.path + ".gone")
+    harness.make_records(own.path, 10, 5)
+    while programs.call("queue", gates.pipeline).returncode == 0:
+        programs.call("release", gates.pipeline)
+    for arguments, wanted in SHAPES:
+        answer = programs.call(*arguments, "--worker", f"unix:{gates.socket}",
+                               "--output", "json")
+        lines = answer.stdout.splitlines()
+        expect(f"lines of {arguments}: {answer.stderr.decode()}",
+               len(lines) > 0, True)
+        for line in lines:
+            expect(f"shape of {arguments}",
+                   list(shape(json.loads(line)).items()), list(wanted.items()))
+    harness.kill(gates.worker)
+
+
 def completed(programs, *_):
     """The script completes subcommands, options and choices, in bash."""
     for words, wanted in ((["pau"], "pause"), (["queue", "--wa"], "--wait"),
@@ -208,7 +269,7 @@ def main():
                                      RECORDS, 7)
         place = os.path.join(directory, "s")
         for scene in (taken_up, below_exactly_once, refusals, drained,
-                      completed):
+                      shapes, completed):
             scene(programs, place, source)
             print(f"{scene.__name__}: as it should be", flush=True)
 

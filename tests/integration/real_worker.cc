@@ -55,14 +55,38 @@ std::string RealWorker::Write(absl::string_view name, absl::string_view text) {
 }
 
 std::string RealWorker::Scrape(absl::string_view path) {
+  return ScrapeAt(app_->admin_port(), path);
+}
+
+namespace {
+
+sockaddr_in LoopbackAt(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return address;
+}
+
+}  // namespace
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = LoopbackAt(0);
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  CHECK_EQ(bind(fd, generic, size), 0);
+  CHECK_EQ(getsockname(fd, generic, &size), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+std::string ScrapeAt(int port, absl::string_view path) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK(fd >= 0) << "no socket";
   const timeval patience{.tv_sec = 10, .tv_usec = 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(app_->admin_port()));
+  const sockaddr_in address = LoopbackAt(port);
   std::string answer;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address),
               sizeof address) == 0) {

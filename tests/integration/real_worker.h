@@ -44,8 +44,7 @@ class RealWorker {
 
   // Writes `text` to the file `name` and returns its path.
   std::string Write(absl::string_view name, absl::string_view text);
-  // What GET `path` answers on the admin port: status line, head and body.
-  // Requires: `admin`.
+  // As ScrapeAt. Requires: `admin`.
   std::string Scrape(absl::string_view path);
 
  private:
@@ -58,6 +57,11 @@ class RealWorker {
   std::unique_ptr<client::Client> client_;
 };
 
+// What GET `path` answers on a port of loopback: status line, head and body;
+// empty: nobody listens.
+std::string ScrapeAt(int port, absl::string_view path);
+// A port of loopback that nobody listens on now.
+int FreePort();
 // `count` lines "<prefix><number>".
 std::string Lines(absl::string_view prefix, int count);
 

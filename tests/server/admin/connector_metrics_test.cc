@@ -4,6 +4,7 @@
 
 #include "core/contract/sink_error.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
+#include "server/admin/connector_metrics.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/fence_store.h"
 #include "tests/core/connector/harness.h"
@@ -239,6 +240,87 @@ TEST_F(ConnectorMetricsTest, TheTimeThatTheSourceIsHeldBackIsCounted) {
   harness_.Advance(absl::Seconds(60));
   EXPECT_EQ(Value("penstock_inflight_pauses_total"), 1);
   EXPECT_EQ(Value("penstock_inflight_paused_seconds_total"), 3);
+}
+
+// A gauge is read from the queue itself: it cannot drift.
+TEST_F(ConnectorMetricsTest, B117GaugesAreWhatIsThereAndNothingInTheEnd) {
+  Open();
+  harness_.Unreachable();
+  harness_.source.Append(0, {"a", "b", "c"});
+  harness_.RunUntilIdle();
+  EXPECT_EQ(Value("penstock_queued_records"), 3);
+  RunStep(0, {"d"});
+  EXPECT_EQ(Value("penstock_queued_records"), 0);
+  EXPECT_GT(*Value("penstock_inflight_bytes"), 0);
+  EXPECT_GT(*ShardValue("penstock_shard_held_bytes"), 0);
+  harness_.Reachable();
+  harness_.Advance(absl::Minutes(1));
+  for (const char* gauge :
+       {"penstock_queued_records", "penstock_queued_bytes",
+        "penstock_inflight_bytes", "penstock_retained_bytes"}) {
+    EXPECT_EQ(Value(gauge), 0) << gauge;
+  }
+  for (const char* gauge :
+       {"penstock_shard_queue_chunks", "penstock_shard_held_bytes",
+        "penstock_shard_parked_chunks", "penstock_shard_writes_in_flight"}) {
+    EXPECT_EQ(ShardValue(gauge), 0) << gauge;
+  }
+}
+
+// A life counts from 0, whatever the one before counted; and what is called a
+// total is a counter, and nothing else is.
+TEST_F(ConnectorMetricsTest, B120CountersBeginAtZeroInEachLife) {
+  Open();
+  RunStep(0, {"a", "unencodable"});
+  EXPECT_EQ(Value("penstock_source_records_total"), 2);
+  Delete();
+  harness_.request.first_open = false;
+  harness_.request.journaled_steps = 1;
+  Open();
+  EXPECT_EQ(Value("penstock_source_records_total"),
+            Value("penstock_queued_records"));
+  const std::string metrics = Metrics();
+  for (const MetricRow& row : ConnectorMetricRows()) {
+    const bool is_total = absl::EndsWith(row.name, "_total");
+    EXPECT_EQ(row.type == Exposition::Type::kCounter, is_total) << row.name;
+    if (!is_total || row.labels != "connector") continue;
+    // What the source has read again by now is staged.
+    if (absl::StartsWith(row.name, "penstock_source_")) continue;
+    EXPECT_EQ(ValueIn(metrics, absl::StrCat(row.name,
+                                            "{connector=\"connector"
+                                            "\"}")),
+              0)
+        << row.name;
+  }
+}
+
+// Whatever is lost, skipped or refused is counted, and nothing is counted away.
+TEST_F(ConnectorMetricsTest, B121NoRecordIsMissingInTheCounts) {
+  spec().on_refused_row = core::BadRecordPolicy::kSkip;
+  harness_.database.SetJudge([](const std::vector<std::string>& /*present*/,
+                                const std::vector<std::string>& added) {
+    for (const std::string& row : added) {
+      if (absl::StartsWith(row, "bad")) return core::MakeRowRefused("no");
+    }
+    return absl::OkStatus();
+  });
+  Open();
+  for (Step step = 0; step < 3; ++step) {
+    RunStep(step, {"a", "bad", "unencodable", "b"});
+    harness_.source.Append(0, {"later"});
+    harness_.RunUntilIdle();
+    const double read = *Value("penstock_source_records_total");
+    const double made = *Value("penstock_extended_records_total");
+    EXPECT_EQ(read, made + *Value("penstock_queued_records"));
+    EXPECT_EQ(made, *Value("penstock_sink_records_total") +
+                        *Value("penstock_sink_skipped_records_total") +
+                        *Value("penstock_sink_discarded_records_total"));
+    EXPECT_EQ(*Value("penstock_sink_records_total"),
+              *ShardValue("penstock_shard_rows_written_total") +
+                  *Value("penstock_sink_refused_records_total"));
+  }
+  EXPECT_EQ(Value("penstock_sink_skipped_records_total"), 3);
+  EXPECT_EQ(Value("penstock_sink_refused_records_total"), 3);
 }
 
 TEST_F(ConnectorMetricsTest, AThousandLivesLeaveNoSeries) {

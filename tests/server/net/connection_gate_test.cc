@@ -119,6 +119,16 @@ TEST_F(ConnectionGateTest, WhatIsClosedMakesRoom) {
   EXPECT_EQ(gate_->counts().refused, 0u);
 }
 
+TEST_F(ConnectionGateTest, ClosedItStillCounts) {
+  Start(2);
+  const UniqueFd client = Connect();
+  WaitForServed(1);
+  gate_->Close();
+  gate_->Close();
+  EXPECT_EQ(gate_->counts().open, 1u);
+  EXPECT_NE(access(path_.c_str(), F_OK), 0);
+}
+
 // The number of a descriptor that was closed may be another file's by now.
 TEST_F(ConnectionGateTest, AnotherFileWithItsNumberIsNoConnection) {
   Start(4);
