@@ -16,6 +16,7 @@
 #include "core/sources/file/file_finder.h"
 #include "core/sources/file/open_file.h"
 #include "core/sources/file/path_pattern.h"
+#include "core/sources/file/stream_source.h"
 
 #include <absl/strings/str_cat.h>
 #include <simdjson.h>
@@ -137,6 +138,14 @@ absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
     }
     const auto& source =
         static_cast<const core::FileSourceConfig&>(*spec.source);
+    if (source.path == core::kStandardInput) {
+      return core::MakeError(
+          core::Reason::UNSUPPORTED,
+          absl::StrCat(
+              "verifying ", options.pipeline_file, ": connector ", spec.name,
+              " read what was piped in, which is nowhere "
+              "any more; compare a copy of it with --input and --sink"));
+    }
     const auto& sink = static_cast<const core::FileSinkConfig&>(*spec.sink);
     comparisons.push_back({.name = spec.name,
                            .inputs = {source.path},

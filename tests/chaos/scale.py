@@ -4,7 +4,7 @@
 Idle, each following a file that nobody writes to, under a controller that keeps
 its Queue outstanding on each: resident memory and CPU of the worker are printed,
 and fail above 300 MB and, on a machine that is not busy, 5 % of a processor
-(half of which is a source that looks at its file each second); there are no more threads than
+(a third of what it takes is sources that look at their files each 5 s); there are no more threads than
 before. Then the controller ends, which deletes them, and begins
 again: after a thousand opens and deletes threads, descriptors and metric series
 are those of before, and so is memory, to within what an allocator keeps. Beside

@@ -74,6 +74,9 @@ def two_lines(programs, directory):
     piped.close()
     harness.wait_for_end(piped.run, 0)
     expect(out, b'{"seq": 1}\n{"seq": 2}\n')
+    verified = programs.call("verify", path)
+    if verified.returncode == 0 or b"piped in" not in verified.stderr:
+        raise harness.Failure(f"verify: {verified}")
     # The next run reads what is piped into it.
     piped = Piped(programs, path, directory)
     piped.write(b'{"seq": 3}\n')
