@@ -22,7 +22,7 @@ void RegisterBuiltinConnectors(core::Registry& registry,
   registry.RegisterSource(
       "file", [files](const core::ComponentConfig& config,
                       const core::Environment& environment) {
-        return core::MakeFileSource(config, environment, files);
+        return core::MakeFileSourceWith(files, config, environment);
       });
   registry.RegisterSource("kafka", core::MakeKafkaSource);
   registry.RegisterParser("raw", core::MakeRawParser);

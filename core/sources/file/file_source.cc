@@ -220,8 +220,13 @@ absl::StatusOr<FilePosition> FileSource::EndOf(const FoundFile& found,
 }
 
 absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSource(
-    const ComponentConfig& config, const Environment& environment,
-    const FileServices& services) {
+    const ComponentConfig& config, const Environment& environment) {
+  return MakeFileSourceWith({}, config, environment);
+}
+
+absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSourceWith(
+    const FileServices& services, const ComponentConfig& config,
+    const Environment& environment) {
   if (config.type() != "file") {
     return MakeError(Reason::INVALID_CONFIG,
                      absl::StrCat("make source file: the configuration is one "

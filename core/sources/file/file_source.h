@@ -75,7 +75,9 @@ struct FileServices {
 
 // For the registry. Errors: INVALID_CONFIG naming the field.
 absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSource(
-    const ComponentConfig& config, const Environment& environment,
-    const FileServices& services = {});
+    const ComponentConfig& config, const Environment& environment);
+absl::StatusOr<std::unique_ptr<InputEndpoint>> MakeFileSourceWith(
+    const FileServices& services, const ComponentConfig& config,
+    const Environment& environment);
 
 }  // namespace penstock::core

@@ -53,7 +53,7 @@ class StreamReaderTest : public testing::Test {
   absl::Status OpenWith(std::unique_ptr<Parser> parser,
                         std::optional<std::string> resume = std::nullopt) {
     auto made =
-        MakeFileSource(config_, environment_, {.standard_input = &*input_});
+        MakeFileSourceWith({.standard_input = &*input_}, config_, environment_);
     if (!made.ok()) return made.status();
     source_ = std::move(*made);
     auto opened = static_cast<StreamSource&>(*source_).Open(
