@@ -116,6 +116,8 @@ std::string Local(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::LocalTimeZone());
 }
 
+}  // namespace
+
 std::string BlockersOf(const core::ConnectorStatus& status, absl::Time now) {
   std::string text;
   for (const core::Blocker& blocker : status.blockers) {
@@ -127,8 +129,6 @@ std::string BlockersOf(const core::ConnectorStatus& status, absl::Time now) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string TopTable(const Statuses& before, const Statuses& now,
                      absl::Duration between) {

@@ -31,6 +31,9 @@ CliExit RunErrors(const ReportOptions& options);
 // How far steps are made, released, completed, checkpointed, and what blocks.
 CliExit RunCheckpoints(const ReportOptions& options);
 
+// "unflushed_shard of shard 1 at step 3 for 2s; ...", or "".
+std::string BlockersOf(const core::ConnectorStatus& status, absl::Time now);
+
 // The table of `top`. `before` is the look before `now`, `between` earlier;
 // connectors that it does not have, or that were opened again, have no rate.
 std::string TopTable(const std::vector<core::ConnectorStatus>& before,

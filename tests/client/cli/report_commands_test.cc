@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace penstock::client {
 namespace {
 
@@ -47,6 +49,22 @@ TEST(TopTableTest, HealthComesBeforeBlockers) {
   EXPECT_THAT(table, HasSubstr("DEGRADED"));
   EXPECT_THAT(table, HasSubstr("the disk is full"));
   EXPECT_THAT(table, Not(HasSubstr("not released")));
+}
+
+TEST(BlockersTest, AShardIsSaidByItsNumber) {
+  const absl::Time now = absl::FromUnixSeconds(1000);
+  core::ConnectorStatus status = Status(1);
+  status.blockers.push_back({.kind = core::Blocker::Kind::kUnfinishedStep,
+                             .step = 2,
+                             .shard = std::nullopt,
+                             .since = now - absl::Seconds(7)});
+  status.blockers.push_back({.kind = core::Blocker::Kind::kUnflushedShard,
+                             .step = 2,
+                             .shard = core::ShardIndex{1},
+                             .since = now - absl::Seconds(7)});
+  EXPECT_EQ(BlockersOf(status, now),
+            "unfinished_step at step 2 for 7s; "
+            "unflushed_shard of shard 1 at step 2 for 7s");
 }
 
 }  // namespace
