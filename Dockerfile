@@ -26,9 +26,11 @@ RUN ./test.sh --quick
 
 FROM debian:12-slim AS runtime
 # What the two programs are linked with (half of it is what libpq5 brings
-# along): tests/lint/image.py compares.
+# along): tests/lint/image.py compares. And, by which brokers and databases of a
+# public authority are known, ca-certificates.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
+      ca-certificates \
       libabsl20220623 \
       libc-ares2 \
       libc6 \

@@ -12,7 +12,8 @@ namespace penstock::core {
 
 // A queue of records, of which only the times are kept. Buffers that came one
 // after the other share a mark where there are many: then the older time counts
-// for all of them.
+// for all of them. A shared mark stands for at most a fourteenth of what was
+// staged when it came to be, so no answer is ever more records too old.
 //
 // Threads: thread-compatible. Neither call allocates.
 // Bound:   kMarksMax marks.
@@ -32,9 +33,13 @@ class StagedTimes {
     absl::Time time;
   };
 
+  void Merge();
+
   // Ascending in both.
   std::array<Mark, kMarksMax> marks_;
   size_t size_ = 0;
+  // The records before the first mark's.
+  uint64_t begin_ = 0;
   uint64_t added_ = 0;
   uint64_t taken_ = 0;
 };

@@ -46,7 +46,7 @@ PANELS = (
       ("penstock_queued_bytes", "{{connector}} staged")), 8,
      "Both are bounded by limits."),
     ("How long does a write take?", "s",
-     (("histogram_quantile(0.99, sum by (connector, le) "
+     (("histogram_quantile(0.99, sum by (instance, connector, le) "
        "(rate(penstock_sink_write_duration_seconds_bucket[5m])))",
        "{{connector}} p99"),), 8, "One attempt, whatever became of it."),
     ("How long does a step take?", "s",

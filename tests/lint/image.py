@@ -17,6 +17,8 @@ from source_tree import Finding
 
 IMAGE = "Dockerfile"
 PROGRAMS = ("penstock", "penstock-worker")
+# What they read and are not linked with: the public authorities.
+READ = {"ca-certificates"}
 # Libraries of sanitizers, which the image's build does not use.
 SANITIZERS = ("libasan", "libtsan", "libubsan")
 
@@ -128,11 +130,10 @@ def check(root):
         )
     installed = runtime_packages(steps)
     needed = needed_packages()
+    for name in sorted((READ | (needed or set())) - installed):
+        findings.append(Finding(IMAGE, 0, "image-package", f"{name} is needed"))
     if needed is not None:
-        for name in sorted(needed - installed):
-            findings.append(
-                Finding(IMAGE, 0, "image-package", f"{name} is needed")
-            )
+        needed |= READ
         for name in sorted(installed - needed):
             findings.append(
                 Finding(IMAGE, 0, "image-package", f"{name} is not needed")
@@ -145,7 +146,7 @@ class ImageTest(source_tree.LintTestCase):
         "FROM debian:12 AS build\nCOPY core core\n"
         "RUN ./run.sh && \\\n  # why\n  true\n"
         "FROM debian:12-slim\n"
-        "RUN apt-get update \\\n && apt-get install -y a b \\\n && rm -rf x\n"
+        "RUN apt-get update \\\n && apt-get install -y a b ca-certificates \\\n && rm -rf x\n"
         "USER 10001:10001\n"
     )
 
@@ -182,7 +183,11 @@ class ImageTest(source_tree.LintTestCase):
             self.assertEqual(["image-user"], self.rules(check))
 
     def test_packages_are_those_of_the_last_stage(self):
-        self.assertEqual({"a", "b"}, runtime_packages(instructions(self.GOOD)))
+        self.assertEqual({"a", "b"} | READ, runtime_packages(instructions(self.GOOD)))
+
+    def test_what_is_read_is_needed_wherever_this_runs(self):
+        self.image(" ca-certificates", "")
+        self.assertEqual(["image-package"], self.rules(check))
 
     def test_packages_that_differ_are_found(self):
         self.image()

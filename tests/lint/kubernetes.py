@@ -19,12 +19,15 @@ except ImportError:
 PLACE = "deploy/kubernetes"
 CONTROLLER = f"{PLACE}/controller"
 MONITORING = f"{PLACE}/monitoring"
+ALERTS = "deploy/prometheus/alerts.yaml"
 MAIN = "server/command_line.cc"
 CLI = "client/cli/command_line.cc"
 IMAGE = "Dockerfile"
 VERSION = "CMakeLists.txt"
 # A worker has ended so long behind its drain (server/end_of_process.h).
 END_S = 10
+# A controller whose file is wrong has ended long before.
+READY_S = 30
 
 
 def load(root, findings, place=PLACE):
@@ -218,6 +221,11 @@ def check_controller(root, found, worker):
     (container,) = pod["containers"]
     if spec.get("replicas", 1) < 2:
         yield "k8s-standby", "one leads, one stands by: two replicas"
+    if spec.get("minReadySeconds", 0) < READY_S:
+        yield "k8s-standby", (
+            f"minReadySeconds is {READY_S} or more: a file that cannot be run "
+            "ends the first controller, not both"
+        )
     if not is_part(spec["selector"].get("matchLabels"), labels):
         yield "k8s-selector", "the selector does not match the pod"
     for argument in container["args"]:
@@ -249,7 +257,7 @@ def check_controller(root, found, worker):
         yield "k8s-policy", "workers do not let the controllers in"
 
 
-def check_monitoring(found, worker):
+def check_monitoring(root, found, worker):
     monitor = found.get("ServiceMonitor", {}).get("spec", {})
     service = worker.get("Service", {})
     labels = service.get("metadata", {}).get("labels") or {}
@@ -259,6 +267,13 @@ def check_monitoring(found, worker):
         monitor.get("selector", {}).get("matchLabels"), labels
     ) or not (asked and asked <= ports):
         yield "k8s-monitor", "the ServiceMonitor names a port of the Service"
+    # Without a label it is the Service's name.
+    label = monitor.get("jobLabel")
+    job = labels.get(label) if label else service["metadata"]["name"]
+    for asked in set(
+        re.findall(r'job="([^"]*)"', source_tree.read(root, ALERTS))
+    ) - {job}:
+        yield "k8s-job", f"alerts ask for the job {asked}, it is called {job}"
 
 
 def check(root):
@@ -271,7 +286,7 @@ def check(root):
         (PLACE, check_around(found)),
         (CONTROLLER,
          check_controller(root, load(root, findings, CONTROLLER), found)),
-        (MONITORING, check_monitoring(load(root, findings, MONITORING), found)),
+        (MONITORING, check_monitoring(root, load(root, findings, MONITORING), found)),
     ):
         for rule, text in problems:
             findings.append(Finding(place, 0, rule, text))
@@ -290,6 +305,7 @@ class KubernetesTest(source_tree.LintTestCase):
             CLI,
             IMAGE,
             VERSION,
+            ALERTS,
         ):
             self.write(path, source_tree.read(tree, path))
 
@@ -338,8 +354,12 @@ class KubernetesTest(source_tree.LintTestCase):
              "k8s-security"),
             ("controller/poddisruptionbudget.yaml", "component: controller",
              "component: other", "k8s-budget"),
+            ("controller/deployment.yaml", "  minReadySeconds: 30\n", "",
+             "k8s-standby"),
             ("monitoring/servicemonitor.yaml", "port: admin", "port: web",
              "k8s-monitor"),
+            ("monitoring/servicemonitor.yaml",
+             "  jobLabel: app.kubernetes.io/name\n", "", "k8s-job"),
         ):
             with self.subTest(old=old):
                 self.setUp()

@@ -62,6 +62,15 @@ def check_programs(prefix, expected):
     print(f"programs: {expected}")
 
 
+def check_exit_codes(units):
+    """A controller that was superseded comes again, to stand by."""
+    (controller,) = (unit for unit in units if "controller" in unit.name)
+    kept_down = re.search(r"^RestartPreventExitStatus=(.*)$",
+                          controller.read_text(encoding="utf-8"), re.MULTILINE)
+    if kept_down is None or kept_down.group(1).split() != ["2", "3", "6"]:
+        sys.exit(f"FAILED: {controller}: 2, 3 and 6 are final, nothing else")
+
+
 def check_units(prefix):
     units = sorted((prefix / "lib/systemd/system").glob("*.service"))
     if len(units) != 2:
@@ -69,6 +78,7 @@ def check_units(prefix):
     for unit in units:
         if str(prefix / "bin/penstock") not in unit.read_text(encoding="utf-8"):
             sys.exit(f"FAILED: {unit} does not name the installed program")
+    check_exit_codes(units)
     if shutil.which("systemd-analyze") is None:
         print("units: SKIPPED, no systemd-analyze here")
         return

@@ -53,5 +53,30 @@ TEST(StagedTimesTest, ManyBuffersShareMarksAndAreNeverTooYoung) {
   }
 }
 
+// A backlog that neither grows nor shrinks, for a long time.
+TEST(StagedTimesTest, AnOldBacklogIsNoOlderThanItIs) {
+  constexpr int64_t kBacklog = 1'000;
+  StagedTimes times;
+  for (int64_t now = 0; now < kBacklog; ++now) times.Add(7, At(now));
+  for (int64_t now = kBacklog; now < 100'000; ++now) {
+    times.Add(7, At(now));
+    const absl::Duration age = At(now) - times.Take(7);
+    ASSERT_GE(age, absl::Seconds(kBacklog));
+    ASSERT_LE(age, absl::Seconds(kBacklog + kBacklog / 14 + 2));
+  }
+}
+
+// One that has grown for long, and is then taken record by record.
+TEST(StagedTimesTest, MarksStandForAFourteenthEachHoweverItGrew) {
+  constexpr int64_t kBacklog = 20'000;
+  StagedTimes times;
+  for (int64_t now = 0; now < kBacklog; ++now) times.Add(1, At(now));
+  for (int64_t now = 0; now < kBacklog; ++now) {
+    const absl::Time oldest = times.Take(1);
+    ASSERT_LE(oldest, At(now));
+    ASSERT_GE(oldest, At(now - kBacklog / 14));
+  }
+}
+
 }  // namespace
 }  // namespace penstock::core
