@@ -25,16 +25,18 @@ FROM build AS test
 RUN ./test.sh --quick
 
 FROM debian:12-slim AS runtime
-# What the two programs are linked with (half of it is what libpq5 brings
-# along): tests/lint/image.py compares. And, by which brokers and databases of a
-# public authority are known, ca-certificates.
+# What the two programs are linked with (half of it is what libpq5 and libcurl4
+# bring along): tests/lint/image.py compares. And, by which brokers, databases and
+# registries of a public authority are known, ca-certificates.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
       ca-certificates \
       libabsl20220623 \
+      libbrotli1 \
       libc-ares2 \
       libc6 \
       libcom-err2 \
+      libcurl4 \
       libffi8 \
       libgcc-s1 \
       libgmp10 \
@@ -52,15 +54,19 @@ RUN apt-get update \
       libldap-2.5-0 \
       liblz4-1 \
       libnettle8 \
+      libnghttp2-14 \
       libp11-kit0 \
       libpq5 \
       libprometheus-cpp-core1.0 \
       libprotobuf32 \
+      libpsl5 \
       librdkafka1 \
       libre2-9 \
+      librtmp1 \
       libsasl2-2 \
       libsimdjson14 \
       libsqlite3-0 \
+      libssh2-1 \
       libssl3 \
       libstdc++6 \
       libtasn1-6 \

@@ -14,6 +14,7 @@
 #   penstock::zstd
 #   penstock::libpq            the client library of PostgreSQL
 #   penstock::rdkafka          a client library of Kafka
+#   CURL::libcurl              a client library of HTTP
 #
 # and, unless PENSTOCK_CORE_ONLY:
 #
@@ -35,6 +36,7 @@ find_package(absl CONFIG REQUIRED)
 find_package(simdjson CONFIG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(CURL REQUIRED)
 
 # xxHash has no CMake package; Debian's zstd package file names a static
 # library that its own -dev package may not hold.

@@ -1,10 +1,12 @@
 #include "server/builtin.h"
 
+#include "core/format/avro/avro_format.h"
 #include "core/format/csv/csv_format.h"
 #include "core/format/json/json_format.h"
 #include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
+#include "core/registry/schema_registry.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
 #include "core/sinks/file/file_sink.h"
 #include "core/sinks/file/file_sink_probe.h"
@@ -30,11 +32,16 @@ void RegisterBuiltinConnectors(core::Registry& registry,
   registry.RegisterParser("json", core::MakeJsonParser);
   registry.RegisterParser("msgpack", core::MakeMsgpackParser);
   registry.RegisterParser("csv", core::MakeCsvParser);
+  registry.RegisterParser("avro", [](const core::ComponentConfig& config,
+                                     const core::Schema& schema) {
+    return core::MakeAvroParser(config, schema, core::SchemaRegistry::Make);
+  });
   registry.RegisterEncoder("raw", core::MakeRawEncoder);
   registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
   registry.RegisterEncoder("json", core::MakeJsonEncoder);
   registry.RegisterEncoder("msgpack", core::MakeMsgpackEncoder);
   registry.RegisterEncoder("csv", core::MakeCsvEncoder);
+  registry.RegisterEncoder("avro", core::MakeAvroEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("kafka", core::MakeKafkaSink);
   registry.RegisterSink("null", core::MakeNullSink);

@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/connector/route_config.h"
+#include "core/format/avro/config.h"
 #include "core/format/csv/config.h"
 #include "core/format/json/config.h"
 #include "core/format/msgpack/config.h"
@@ -15,6 +16,7 @@
 #include "core/sources/file/config.h"
 #include "core/sources/kafka/config.h"
 #include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/avro_config.h"
 #include "proto/wire/csv_config.h"
 #include "proto/wire/envelope_config.h"
 #include "proto/wire/field_reader.h"
@@ -155,6 +157,12 @@ ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
                                            JoinPath(path, "json"), violations);
     case v1::FormatSpec::kCsv:
       return CsvFromProto(spec.csv(), limits, path, violations);
+    case v1::FormatSpec::kAvro: {
+      if (spec.avro().has_key()) {
+        CheckKey(spec.avro().key(), JoinPath(path, "avro.key"), violations);
+      }
+      return AvroFromProto(spec.avro(), limits, path, violations);
+    }
     case v1::FormatSpec::TYPE_NOT_SET:
       break;
   }
@@ -223,6 +231,8 @@ ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
     has_key = As<core::JsonConfig>(format).key.has_value();
   } else if (format.type() == "msgpack") {
     has_key = As<core::MsgpackConfig>(format).key.has_value();
+  } else if (format.type() == "avro") {
+    has_key = As<core::AvroConfig>(format).key.has_value();
   } else if (format.type() == "csv") {
     const auto& csv = As<core::CsvConfig>(format);
     has_key = csv.key.has_value() || csv.key_column.has_value();
@@ -256,6 +266,8 @@ v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
     KeyedToProto(As<core::MsgpackConfig>(config), *result.mutable_msgpack());
   } else if (config.type() == "csv") {
     *result.mutable_csv() = CsvToProto(As<core::CsvConfig>(config));
+  } else if (config.type() == "avro") {
+    *result.mutable_avro() = AvroToProto(As<core::AvroConfig>(config));
   } else {
     UnknownType(config);
   }

@@ -115,9 +115,11 @@ Level LevelOf(const core::Registry& registry,
 
 // Whether records of the format can have typed columns.
 bool TakesColumns(const core::Registry& registry, const FieldDescriptor& arm) {
+  auto spec = LeastSpec<v1::FormatSpec>(arm);
+  // It needs one of two fields, neither of which is required by itself.
+  if (spec.has_avro()) spec.mutable_avro()->set_schema("string");
   wire::Violations violations;
-  const auto config =
-      wire::FormatFromProto(LeastSpec<v1::FormatSpec>(arm), {}, "", violations);
+  const auto config = wire::FormatFromProto(spec, {}, "", violations);
   if (config == nullptr || !violations.empty()) return false;
   core::Schema schema;
   schema.columns.push_back({.name = "id", .type = core::SqlType::kBigint});

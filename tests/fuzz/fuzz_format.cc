@@ -1,6 +1,7 @@
 #include "tests/fuzz/fuzz_format.h"
 
 #include "core/base/check.h"
+#include "core/format/avro/avro_format.h"
 #include "core/format/csv/csv_format.h"
 #include "core/format/json/json_format.h"
 #include "core/format/msgpack/msgpack_format.h"
@@ -65,6 +66,23 @@ std::unique_ptr<Parser> MakeMsgpackChanges(size_t record_bytes_max) {
   return *MakeMsgpackParser(config, Columns());
 }
 
+// Every type, by the names of the columns; a record may be in itself.
+std::unique_ptr<Parser> MakeAvro(size_t record_bytes_max) {
+  auto config = WithKey<AvroConfig>(record_bytes_max);
+  config.key = "e.a";
+  config.schema =
+      R"({"type":"record","name":"r","fields":[{"name":"a","type":["null",)"
+      R"("boolean","int","long","float","double","bytes","string","r",)"
+      R"({"type":"enum","name":"n","symbols":["A","B"]}]},{"name":"b","type":)"
+      R"({"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},)"
+      R"({"name":"c","type":{"type":"array","items":["double","null"]}},)"
+      R"({"name":"d","type":{"type":"map","values":{"type":"long",)"
+      R"("logicalType":"timestamp-micros"}}},{"name":"e","type":["null",)"
+      R"({"type":"record","name":"s","fields":[{"name":"a","type":"bytes"},)"
+      R"({"name":"b","type":{"type":"fixed","name":"f","size":16}}]}]}]})";
+  return *MakeAvroParser(config, Columns(), nullptr);
+}
+
 std::unique_ptr<Parser> MakeCsv(size_t record_bytes_max) {
   CsvConfig config;
   config.record_bytes_max = record_bytes_max;
@@ -112,6 +130,7 @@ const std::vector<std::pair<std::string, MakeParser>>& Formats() {
            }},
           {"debezium", MakeDebezium},
           {"msgpack_changes", MakeMsgpackChanges},
+          {"avro", MakeAvro},
           {"csv", MakeCsv},
           {"csv_header", MakeCsvWithHeader},
           {"msgpack", [](size_t record_bytes_max) {

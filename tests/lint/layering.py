@@ -25,6 +25,7 @@ PROTOCOL = VALUES + (
 # What sources, formats, routers and sinks are configured with.
 CONFIGURATIONS = (
     "core/connector/route_config.h",
+    "core/format/avro/config.h",
     "core/format/csv/config.h",
     "core/format/json/config.h",
     "core/format/msgpack/config.h",
@@ -48,6 +49,9 @@ MAY_INCLUDE = {
     "core/pg": ("core/base",),
     "core/kafka": ("core/base",),
     "core/tls": ("core/base",),
+    "core/http": ("core/base",),
+    "core/registry": ("core/base", "core/contract", "core/format/avro",
+                      "core/http"),
     "core/record": ("core/base",),
     "core/contract": ("core/base", "core/record"),
     "core/queue": VALUES,

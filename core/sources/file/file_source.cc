@@ -3,6 +3,7 @@
 #include "core/base/checksum.h"
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/contract/message_gate.h"
 #include "core/sources/file/file_position.h"
 #include "core/sources/file/path_pattern.h"
 #include "core/sources/file/stream_source.h"
@@ -85,6 +86,7 @@ absl::StatusOr<uint64_t> EndOfRecords(Content& content, Splitter& splitter) {
 absl::StatusOr<OpenedInput> FileSource::Open(
     InputConsumer& consumer, std::unique_ptr<Parser> parser,
     const Schema& /*schema*/, std::optional<std::string> resume_info) {
+  RETURN_IF_ERROR(CheckHasNoGate(*parser, "file"));
   std::optional<SourcePosition> resume;
   if (resume_info.has_value()) {
     ASSIGN_OR_RETURN(resume, SourcePosition::Parse(*resume_info));

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/contract/message_gate.h"
 #include "core/sources/file/stream_reader.h"
 
 #include <utility>
@@ -24,6 +25,7 @@ absl::Status NoInput(bool was_open) {
 absl::StatusOr<OpenedInput> StreamSource::Open(
     InputConsumer& consumer, std::unique_ptr<Parser> parser,
     const Schema& /*schema*/, std::optional<std::string> resume_info) {
+  RETURN_IF_ERROR(CheckHasNoGate(*parser, "file"));
   if (input_ == nullptr) return NoInput(resume_info.has_value());
   RETURN_IF_ERROR(input_->Claim());
   OpenedInput opened;

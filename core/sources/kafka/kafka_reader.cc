@@ -58,9 +58,11 @@ KafkaReader::Work::Work(const Environment& environment, InputConsumer& consumer,
 }
 
 void KafkaReader::Work::Start() {
-  client_->SetWake([weak = weak_from_this()] {
+  const auto wake = [weak = weak_from_this()] {
     if (const std::shared_ptr<Work> self = weak.lock()) self->StartReading();
-  });
+  };
+  client_->SetWake(wake);
+  if (packer_->gate() != nullptr) packer_->gate()->SetWake(wake);
   Post(&Work::KeepHouse);
 }
 
@@ -100,6 +102,11 @@ absl::Status KafkaReader::Work::TryReadSome() {
     // True arms the queue's callback, which posts this again.
     if (!replays && queue_.IsFull()) return absl::OkStatus();
     RETURN_IF_ERROR(TakeEvent());
+    // The gate's wake-up posts this again, and the house does so each second.
+    if (std::exchange(is_waiting_, false)) {
+      ShowHealth();
+      return absl::OkStatus();
+    }
   }
   if (IsAllDone()) {
     if (replays) return EndReplay();
@@ -186,6 +193,8 @@ void KafkaReader::Work::TakeMessages() {
   MessagePacker::Packed packed =
       packer_->Pack(id, reading.topic, run_, *client_);
   const size_t taken = packed.taken;
+  is_waiting_ = packed.waits;
+  if (taken == 0) return;
   const int64_t next = run_[taken - 1]->offset + 1;
   Stage(id, std::move(packed), next);
   Advance(id, reading, next);

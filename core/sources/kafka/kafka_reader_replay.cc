@@ -153,6 +153,8 @@ void KafkaReader::Work::ShowNumbers() {
 
 void KafkaReader::Work::ShowHealth() {
   ConnectorHealth health = client_->Health();
+  const MessageGate* const gate = packer_->gate();
+  if (health.reason.empty() && gate != nullptr) health = gate->Health();
   if (health.reason == shown_reason_) return;
   shown_reason_ = health.reason;
   consumer_.UpdateConnectorHealth(std::move(health));

@@ -157,6 +157,8 @@ class KafkaReader::Work : public StrandWork<KafkaReader::Work> {
   // AddRest was called.
   bool has_rest_ = false;
   bool is_ended_ = false;
+  // The first of what is pending waits for the parser's gate.
+  bool is_waiting_ = false;
   std::optional<Replaying> replaying_;
   absl::Time discovered_;
   // When a discovery that adds nothing was done.

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/contract/message_gate.h"
 #include "core/sources/kafka/message_columns.h"
 #include "core/sources/kafka/message_packer.h"
 #include "core/sources/kafka/rdkafka_consumer.h"
@@ -25,14 +26,18 @@ bool Matches(const std::string& pattern, const std::string& name) {
 }
 
 absl::StatusOr<std::unique_ptr<MessagePacker>> MakePacker(
-    const KafkaSourceConfig& config, const Schema& schema,
-    bool keeps_bad_records, std::unique_ptr<Parser> parser) {
+    const KafkaSourceConfig& config, const Environment& environment,
+    const Schema& schema, bool keeps_bad_records,
+    std::unique_ptr<Parser> parser) {
   if (parser->PrologueBytesMax() > 0) {
     return MakeError(Reason::INVALID_CONFIG,
                      "source kafka: the format expects a header at the "
                      "beginning of its input, but messages have none; switch "
                      "it off",
                      {{"field", "format"}});
+  }
+  if (MessageGate* const gate = GateOf(*parser); gate != nullptr) {
+    RETURN_IF_ERROR(gate->Start(environment));
   }
   ASSIGN_OR_RETURN(MessageColumns columns,
                    MessageColumns::Make(config.columns, schema));
@@ -86,8 +91,8 @@ absl::StatusOr<OpenedInput> KafkaSource::Open(
     ASSIGN_OR_RETURN(resume, KafkaPosition::Parse(*resume_info));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<MessagePacker> packer,
-                   MakePacker(config_, schema, consumer.KeepsBadRecords(),
-                              std::move(parser)));
+                   MakePacker(config_, environment_, schema,
+                              consumer.KeepsBadRecords(), std::move(parser)));
   ASSIGN_OR_RETURN(std::unique_ptr<TopicConsumer> client,
                    make_client_(config_, environment_));
   const absl::Time deadline =

@@ -43,6 +43,7 @@ struct MessagePacker::Task {
 
 MessagePacker::MessagePacker(std::unique_ptr<Parser> parser, Options options)
     : parser_(std::move(parser)),
+      gate_(GateOf(*parser_)),
       options_(std::move(options)),
       takes_whole_(parser_->TakesMessagesWhole()),
       columns_(options_.columns),
@@ -61,6 +62,7 @@ MessagePacker::Packed MessagePacker::Pack(
     uint32_t id, absl::string_view topic,
     std::span<const KafkaEvent* const> messages,
     const TopicConsumer& consumer) {
+  if (!IsReady(*messages.front())) return {.waits = true};
   size_t count = 0;
   size_t bytes = 0;
   for (const KafkaEvent* const event : messages) {
@@ -80,6 +82,10 @@ MessagePacker::Packed MessagePacker::Pack(
                         task.batch.value_arena());
   size_t taken = 0;
   while (taken < count) {
+    if (!IsReady(*messages[taken])) {
+      task.packed.waits = true;
+      break;
+    }
     Add(task, *messages[taken++], consumer);
     // Typed rows may take far more than the messages.
     if (task.batch.value_arena().MemoryBytes() > Parser::kResultBytesMax) break;
@@ -92,6 +98,11 @@ MessagePacker::Packed MessagePacker::Pack(
     task.packed.batch.AddBadRecords(ToBadRecords(id, task.packed.errors));
   }
   return std::move(task.packed);
+}
+
+bool MessagePacker::IsReady(const KafkaEvent& event) const {
+  return gate_ == nullptr || !event.value.has_value() || event.value->empty() ||
+         gate_->IsReady(*event.value);
 }
 
 bool MessagePacker::PassesFilter(std::span<const KafkaHeader> headers) const {

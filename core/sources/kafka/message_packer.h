@@ -1,6 +1,7 @@
 // Messages of a partition to buffers: copied once, each parsed by itself.
 #pragma once
 
+#include "core/contract/message_gate.h"
 #include "core/contract/parse_error.h"
 #include "core/contract/parser.h"
 #include "core/record/block.h"
@@ -41,14 +42,19 @@ class MessagePacker {
   struct Packed {
     RecordBatch batch;
     std::vector<ParseError> errors;
-    // How many messages were taken, from 1.
+    // How many messages were taken, from 1 unless the first waits.
     size_t taken = 0;
+    // The next one has to wait for the parser's gate.
+    bool waits = false;
     // Those of them that were passed over: tombstones, those in which the
     // format found no record, those whose headers say so.
     uint64_t ignored = 0;
   };
 
   MessagePacker(std::unique_ptr<Parser> parser, Options options);
+
+  // What the parser needs from elsewhere; null: nothing.
+  MessageGate* gate() const { return gate_; }
 
   // Takes from the beginning of `messages`, of partition `id`, as many as one
   // buffer holds. Requires: `messages` is not empty.
@@ -63,6 +69,8 @@ class MessagePacker {
   bool NeedsHeaders() const {
     return !options_.header_filter.empty() || options_.columns.has_headers();
   }
+  // Whether the parser can take it now.
+  bool IsReady(const KafkaEvent& event) const;
   bool PassesFilter(std::span<const KafkaHeader> headers) const;
   void Add(Task& task, const KafkaEvent& event, const TopicConsumer& consumer);
   void AddTombstone(Task& task, const MessageRecords& message);
@@ -73,6 +81,7 @@ class MessagePacker {
   BlockRef BlockOf(size_t bytes);
 
   const std::unique_ptr<Parser> parser_;
+  MessageGate* const gate_;
   const Options options_;
   const bool takes_whole_;
   MessageColumns columns_;

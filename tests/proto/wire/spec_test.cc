@@ -2,8 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/format/csv/config.h"
-#include "core/format/json/config.h"
-#include "core/format/msgpack/config.h"
 #include "core/format/ndjson/config.h"
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
@@ -32,12 +30,6 @@ using core::HasReason;
 using core::Reason;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-template <typename Config>
-const Config& As(
-    const std::shared_ptr<const core::ComponentConfig>& component) {
-  return dynamic_cast<const Config&>(*component);
-}
 
 TEST(SpecTest, DefaultsAreThoseOfTheProtoComments) {
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec,
@@ -320,62 +312,6 @@ TEST(SpecTest, ComponentsAreTyped) {
   EXPECT_GT(As<core::FileSinkConfig>(spec.sink).buffer_bytes_max,
             size_t{100} << 20);
   EXPECT_EQ(spec.encoder, nullptr);
-}
-
-TEST(SpecTest, JsonIsTypedAndComesBack) {
-  v1::ConnectorSpec given = Smallest();
-  given.mutable_format()->mutable_json()->set_key("user.id");
-  given.mutable_limits()->set_record_bytes_max(1000);
-  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
-  EXPECT_EQ(As<core::JsonConfig>(spec.format).key, "user.id");
-  EXPECT_EQ(As<core::JsonConfig>(spec.format).record_bytes_max, 1000u);
-  EXPECT_EQ(spec.route->type(), "key_hash");
-  EXPECT_EQ(SpecToProto(spec).format().json().key(), "user.id");
-  given.mutable_format()->mutable_json()->clear_key();
-  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec keyless, SpecFromProto(given));
-  EXPECT_EQ(keyless.route->type(), "partition");
-}
-
-TEST(SpecTest, MsgpackIsTypedAndComesBack) {
-  v1::ConnectorSpec given = Smallest();
-  given.mutable_format()->mutable_msgpack()->set_key("user.id");
-  given.mutable_limits()->set_record_bytes_max(1000);
-  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
-  EXPECT_EQ(As<core::MsgpackConfig>(spec.format).key, "user.id");
-  EXPECT_EQ(As<core::MsgpackConfig>(spec.format).record_bytes_max, 1000u);
-  EXPECT_EQ(spec.route->type(), "key_hash");
-  EXPECT_EQ(SpecToProto(spec).format().msgpack().key(), "user.id");
-}
-
-TEST(SpecTest, EnvelopesAreTypedAndComeBack) {
-  v1::ConnectorSpec given = Smallest();
-  v1::JsonFormat& json = *given.mutable_format()->mutable_json();
-  json.set_envelope(v1::ENVELOPE_DEBEZIUM);
-  json.mutable_envelope_columns()->set_op("_op");
-  json.mutable_envelope_columns()->set_timestamp("_at");
-  json.mutable_envelope_columns()->set_source("_from");
-  json.mutable_envelope_columns()->set_before("_was");
-  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
-  const core::EnvelopeConfig& envelope =
-      As<core::JsonConfig>(spec.format).envelope;
-  EXPECT_EQ(envelope.kind, core::EnvelopeKind::kDebezium);
-  EXPECT_EQ(envelope.op, "_op");
-  EXPECT_EQ(envelope.timestamp, "_at");
-  EXPECT_EQ(envelope.source, "_from");
-  EXPECT_EQ(envelope.before, "_was");
-  EXPECT_EQ(SpecToProto(spec).format().json().DebugString(),
-            json.DebugString());
-  v1::ConnectorSpec other = Smallest();
-  other.mutable_format()->mutable_msgpack()->set_envelope(
-      v1::ENVELOPE_INSERT_DELETE);
-  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec same, SpecFromProto(other));
-  EXPECT_EQ(As<core::MsgpackConfig>(same.format).envelope.kind,
-            core::EnvelopeKind::kInsertDelete);
-  EXPECT_EQ(SpecToProto(same).format().msgpack().envelope(),
-            v1::ENVELOPE_INSERT_DELETE);
-  other.mutable_format()->mutable_msgpack()->set_envelope(v1::ENVELOPE_RAW);
-  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec plain, SpecFromProto(other));
-  EXPECT_FALSE(SpecToProto(plain).format().msgpack().has_envelope());
 }
 
 TEST(SpecTest, FileSinkIsTypedAndComesBack) {

@@ -1,6 +1,7 @@
 // Connector specifications for the tests of their conversion.
 #pragma once
 
+#include "core/contract/component.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/spec.h"
 #include "proto/wire/violations.h"
@@ -8,6 +9,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,13 @@ inline v1::ConnectorSpec Smallest() {
     format { ndjson {} }
     sink { file { path: "/out" } }
   )pb");
+}
+
+// A configuration, by its type.
+template <typename Config>
+const Config& As(
+    const std::shared_ptr<const core::ComponentConfig>& component) {
+  return dynamic_cast<const Config&>(*component);
 }
 
 // The fields that are wrong.

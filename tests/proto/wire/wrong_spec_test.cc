@@ -69,6 +69,30 @@ INSTANTIATE_TEST_SUITE_P(
                     ->set_op("_op");
               },
               "format.msgpack.envelope_columns"},
+        Wrong{"AvroWithoutSchema",
+              [](auto& s) { s.mutable_format()->mutable_avro(); },
+              "format.avro"},
+        Wrong{"AvroSchemaIsNone",
+              [](auto& s) {
+                s.mutable_format()->mutable_avro()->set_schema("{");
+              },
+              "format.avro.schema"},
+        Wrong{"AvroPasswordInPlainText",
+              [](auto& s) {
+                v1::SchemaRegistry& registry =
+                    *s.mutable_format()->mutable_avro()->mutable_registry();
+                registry.set_url("https://r");
+                registry.set_bearer_token("hush");
+              },
+              "format.avro.registry.bearer_token"},
+        Wrong{"AvroRegistryTimeOut",
+              [](auto& s) {
+                v1::SchemaRegistry& registry =
+                    *s.mutable_format()->mutable_avro()->mutable_registry();
+                registry.set_url("http://r");
+                registry.mutable_timeout()->set_seconds(61);
+              },
+              "format.avro.registry.timeout"},
         Wrong{"CsvDelimiterOfTwoBytes",
               [](auto& s) {
                 s.mutable_format()->mutable_csv()->set_delimiter("||");

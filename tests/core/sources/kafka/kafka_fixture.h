@@ -14,6 +14,7 @@
 #include <absl/status/statusor.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,8 @@ class KafkaFixture : public testing::Test {
                          return topics_.MakeConsumer();
                        });
     std::unique_ptr<Parser> parser =
-        schema_.IsEmpty() && is_raw_
+        make_parser_ != nullptr ? make_parser_()
+        : schema_.IsEmpty() && is_raw_
             ? *MakeRawParser(RawConfig{})
             : *MakeNdjsonParser(NdjsonConfig{}, schema_);
     absl::StatusOr<OpenedInput> opened =
@@ -109,6 +111,8 @@ class KafkaFixture : public testing::Test {
   KafkaSourceConfig config_;
   Schema schema_;
   bool is_raw_ = true;
+  // Instead of one of these.
+  std::function<std::unique_ptr<Parser>()> make_parser_;
   RecordingConsumer::Limits limits_;
   std::string position_;
   std::unique_ptr<RecordingConsumer> consumer_;

@@ -1,0 +1,117 @@
+#include "core/format/avro/schema_cache.h"
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/base/status_macros.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::core {
+
+std::optional<uint32_t> ReadSchemaId(absl::string_view message) {
+  if (message.size() < kAvroHeaderBytes || message[0] != 0) return std::nullopt;
+  uint32_t id = 0;
+  for (const char byte : message.substr(1, 4)) {
+    id = id << 8 | static_cast<unsigned char>(byte);
+  }
+  return id;
+}
+
+SchemaCache::SchemaCache(SchemaRegistryConfig config, MakeSchemaSource make)
+    : config_(std::move(config)), make_(std::move(make)) {}
+
+SchemaCache::~SchemaCache() = default;
+
+absl::Status SchemaCache::Start(const Environment& environment) {
+  CHECK(source_ == nullptr) << "started twice";
+  ASSIGN_OR_RETURN(source_, make_(config_, environment));
+  clock_ = &environment.clock;
+  return absl::OkStatus();
+}
+
+bool SchemaCache::IsReady(absl::string_view message) {
+  if (is_fetching_) TakeFetched();
+  const std::optional<uint32_t> id = ReadSchemaId(message);
+  // The parser says what is wrong with it.
+  if (!id.has_value()) return true;
+  const auto found = kept_.find(*id);
+  if (found != kept_.end()) {
+    uses_.splice(uses_.begin(), uses_, found->second.use);
+    return true;
+  }
+  if (!is_fetching_ && clock_->SteadyNow() >= next_attempt_) BeginFetch(*id);
+  return false;
+}
+
+ConnectorHealth SchemaCache::Health() const { return health_; }
+
+const SchemaCache::Entry* SchemaCache::Find(uint32_t id) const {
+  const auto found = kept_.find(id);
+  return found == kept_.end() ? nullptr : &found->second.entry;
+}
+
+void SchemaCache::BeginFetch(uint32_t id) {
+  is_fetching_ = true;
+  // The one before it has given its answer, and ends.
+  thread_.emplace("schema", [this, id](const std::stop_token& stop) {
+    Fetched fetched{.id = id, .text = source_->Fetch(id, stop)};
+    {
+      MutexLock lock(mu_);
+      fetched_ = std::move(fetched);
+    }
+    if (wake_ != nullptr && !stop.stop_requested()) wake_();
+  });
+}
+
+void SchemaCache::TakeFetched() {
+  std::optional<Fetched> fetched;
+  {
+    MutexLock lock(mu_);
+    fetched = std::exchange(fetched_, std::nullopt);
+  }
+  if (!fetched.has_value()) return;
+  is_fetching_ = false;
+  const uint32_t id = fetched->id;
+  if (id != std::exchange(failed_id_, id)) failures_ = unknowns_ = 0;
+  const absl::Status status = fetched->text.status();
+  const bool is_unknown = HasReason(status, Reason::NOT_FOUND);
+  if (is_unknown) ++unknowns_;
+  if (status.ok()) {
+    absl::StatusOr<AvroSchema> schema = AvroSchema::Parse(*fetched->text);
+    if (schema.ok()) {
+      Keep(id, {.schema = std::make_shared<AvroSchema>(*std::move(schema))});
+    } else {
+      Keep(id, {.problem = std::string(schema.status().message())});
+    }
+  } else if (HasReason(status, Reason::INVALID_CONFIG) ||
+             (is_unknown && unknowns_ >= kUnknownMax)) {
+    Keep(id, {.problem = std::string(status.message())});
+  } else {
+    const absl::Duration wait = std::min(
+        kBackoffMin * (int64_t{1} << std::min(failures_, 6)), kBackoffMax);
+    ++failures_;
+    next_attempt_ = clock_->SteadyNow() + wait;
+    health_ = {.condition = Condition::kDegraded,
+               .reason = absl::StrCat("wait for schema ", id,
+                                      " of the registry: ", status.message()),
+               .next_attempt = clock_->Now() + wait};
+    return;
+  }
+  failures_ = unknowns_ = 0;
+  next_attempt_ = absl::InfinitePast();
+  health_ = {};
+}
+
+void SchemaCache::Keep(uint32_t id, Entry entry) {
+  if (kept_.size() >= kSchemasMax) {
+    kept_.erase(uses_.back());
+    uses_.pop_back();
+  }
+  uses_.push_front(id);
+  kept_[id] = {.entry = std::move(entry), .use = uses_.begin()};
+}
+
+}  // namespace penstock::core

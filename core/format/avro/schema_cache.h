@@ -1,0 +1,108 @@
+// The schemas of a parser's messages, fetched when they are met.
+#pragma once
+
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
+#include "core/contract/message_gate.h"
+#include "core/format/avro/avro_schema.h"
+#include "core/format/avro/config.h"
+#include "core/format/avro/schema_source.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace penstock::core {
+
+// Confluent's wire format: a byte 0, the number of the schema (big-endian),
+// then the datum.
+inline constexpr size_t kAvroHeaderBytes = 5;
+// nullopt: it does not begin so.
+std::optional<uint32_t> ReadSchemaId(absl::string_view message);
+
+// Fetches one schema at a time, on a thread that lives while it is fetched. A
+// registry that is down is asked again, after longer and longer waits, whenever
+// the message that waits is offered again. One that has no schema of a number
+// is asked kUnknownMax times, for it may be behind; then the number has none
+// for good, and so has one whose schema cannot be used: such messages are bad.
+//
+// Owner:     a parser.
+// Threads:   as MessageGate.
+// Lifecycle: nothing is fetched before Start. The destructor waits for the
+//            thread, which ends within about a second.
+// Bound:     kSchemasMax schemas, those longest unused are dropped first.
+class SchemaCache final : public MessageGate {
+ public:
+  static constexpr size_t kSchemasMax = 256;
+  static constexpr int kUnknownMax = 3;
+  static constexpr absl::Duration kBackoffMin = absl::Milliseconds(500);
+  static constexpr absl::Duration kBackoffMax = absl::Seconds(30);
+
+  // One of both. `schema` null: there is none, and why.
+  struct Entry {
+    std::shared_ptr<const AvroSchema> schema = nullptr;
+    std::string problem = {};
+  };
+
+  SchemaCache(SchemaRegistryConfig config, MakeSchemaSource make);
+  ~SchemaCache() override;
+
+  absl::Status Start(const Environment& environment) override;
+  void SetWake(absl::AnyInvocable<void()> wake) override {
+    wake_ = std::move(wake);
+  }
+  bool IsReady(absl::string_view message) override;
+  ConnectorHealth Health() const override;
+
+  // Null: unknown, and nobody asked. Lifetime: until the next IsReady.
+  const Entry* Find(uint32_t id) const;
+
+ private:
+  struct Kept {
+    Entry entry;
+    std::list<uint32_t>::iterator use;
+  };
+  struct Fetched {
+    uint32_t id = 0;
+    absl::StatusOr<std::string> text = std::string();
+  };
+
+  void TakeFetched();
+  void Keep(uint32_t id, Entry entry);
+  void BeginFetch(uint32_t id);
+
+  const SchemaRegistryConfig config_;
+  const MakeSchemaSource make_;
+
+  mutable Mutex mu_;
+  std::optional<Fetched> fetched_ ABSL_GUARDED_BY(mu_);
+
+  // Confined to who calls IsReady.
+  std::unique_ptr<SchemaSource> source_;
+  const Clock* clock_ = nullptr;
+  absl::flat_hash_map<uint32_t, Kept> kept_;
+  // The one used last is the first.
+  std::list<uint32_t> uses_;
+  bool is_fetching_ = false;
+  // Of the schema that is waited for.
+  int failures_ = 0;
+  int unknowns_ = 0;
+  uint32_t failed_id_ = 0;
+  absl::Time next_attempt_ = absl::InfinitePast();
+  ConnectorHealth health_;
+  // Called by the thread, which ends before it.
+  absl::AnyInvocable<void()> wake_;
+  std::optional<Thread> thread_;
+};
+
+}  // namespace penstock::core

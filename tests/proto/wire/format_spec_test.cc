@@ -1,0 +1,109 @@
+// Formats, envelopes and what is in them, from the wire and back.
+#include "core/format/avro/config.h"
+#include "core/format/json/config.h"
+#include "core/format/msgpack/config.h"
+#include "proto/penstock/v1/spec.pb.h"
+#include "proto/wire/spec.h"
+#include "tests/proto/wire/spec_text.h"
+#include "tests/support/status_matchers.h"
+
+#include <absl/time/time.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::wire {
+namespace {
+
+TEST(FormatSpecTest, JsonIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_json()->set_key("user.id");
+  given.mutable_limits()->set_record_bytes_max(1000);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(As<core::JsonConfig>(spec.format).key, "user.id");
+  EXPECT_EQ(As<core::JsonConfig>(spec.format).record_bytes_max, 1000u);
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(SpecToProto(spec).format().json().key(), "user.id");
+  given.mutable_format()->mutable_json()->clear_key();
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec keyless, SpecFromProto(given));
+  EXPECT_EQ(keyless.route->type(), "partition");
+}
+
+TEST(FormatSpecTest, MsgpackIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_msgpack()->set_key("user.id");
+  given.mutable_limits()->set_record_bytes_max(1000);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_EQ(As<core::MsgpackConfig>(spec.format).key, "user.id");
+  EXPECT_EQ(As<core::MsgpackConfig>(spec.format).record_bytes_max, 1000u);
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(SpecToProto(spec).format().msgpack().key(), "user.id");
+}
+
+TEST(FormatSpecTest, EnvelopesAreTypedAndComeBack) {
+  v1::ConnectorSpec given = Smallest();
+  v1::JsonFormat& json = *given.mutable_format()->mutable_json();
+  json.set_envelope(v1::ENVELOPE_DEBEZIUM);
+  json.mutable_envelope_columns()->set_op("_op");
+  json.mutable_envelope_columns()->set_timestamp("_at");
+  json.mutable_envelope_columns()->set_source("_from");
+  json.mutable_envelope_columns()->set_before("_was");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const core::EnvelopeConfig& envelope =
+      As<core::JsonConfig>(spec.format).envelope;
+  EXPECT_EQ(envelope.kind, core::EnvelopeKind::kDebezium);
+  EXPECT_EQ(envelope.op, "_op");
+  EXPECT_EQ(envelope.timestamp, "_at");
+  EXPECT_EQ(envelope.source, "_from");
+  EXPECT_EQ(envelope.before, "_was");
+  EXPECT_EQ(SpecToProto(spec).format().json().DebugString(),
+            json.DebugString());
+  v1::ConnectorSpec other = Smallest();
+  other.mutable_format()->mutable_msgpack()->set_envelope(
+      v1::ENVELOPE_INSERT_DELETE);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec same, SpecFromProto(other));
+  EXPECT_EQ(As<core::MsgpackConfig>(same.format).envelope.kind,
+            core::EnvelopeKind::kInsertDelete);
+  EXPECT_EQ(SpecToProto(same).format().msgpack().envelope(),
+            v1::ENVELOPE_INSERT_DELETE);
+  other.mutable_format()->mutable_msgpack()->set_envelope(v1::ENVELOPE_RAW);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec plain, SpecFromProto(other));
+  EXPECT_FALSE(SpecToProto(plain).format().msgpack().has_envelope());
+}
+
+TEST(FormatSpecTest, AvroIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  v1::AvroFormat& avro = *given.mutable_format()->mutable_avro();
+  v1::SchemaRegistry& registry = *avro.mutable_registry();
+  registry.set_url("https://registry:8081/path");
+  registry.set_username("u");
+  registry.set_password("${env:P}");
+  registry.set_ca_file("/ca.pem");
+  registry.mutable_timeout()->set_seconds(3);
+  avro.set_key("user.id");
+  avro.set_envelope(v1::ENVELOPE_DEBEZIUM);
+  avro.mutable_envelope_columns()->set_op("_op");
+  given.mutable_limits()->set_record_bytes_max(1000);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const auto& config = As<core::AvroConfig>(spec.format);
+  ASSERT_TRUE(config.registry.has_value());
+  EXPECT_EQ(config.registry->url, "https://registry:8081/path");
+  EXPECT_EQ(config.registry->username, "u");
+  EXPECT_EQ(config.registry->password, "${env:P}");
+  EXPECT_EQ(config.registry->ca_file, "/ca.pem");
+  EXPECT_EQ(config.registry->timeout, absl::Seconds(3));
+  EXPECT_EQ(config.key, "user.id");
+  EXPECT_EQ(config.envelope.op, "_op");
+  EXPECT_EQ(config.record_bytes_max, 1000u);
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(SpecToProto(spec).format().avro().DebugString(),
+            avro.DebugString());
+  avro.clear_registry();
+  avro.set_schema("\"string\"");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec fixed, SpecFromProto(given));
+  EXPECT_EQ(As<core::AvroConfig>(fixed.format).schema, "\"string\"");
+  EXPECT_EQ(SpecToProto(fixed).format().avro().DebugString(),
+            avro.DebugString());
+}
+
+}  // namespace
+}  // namespace penstock::wire
