@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Changes of Debezium in a topic, applied to a table.
+
+The broker is librdkafka's mock. The changes are JSON with its schema around,
+tombstones and heartbeats between them; they go into a PostgreSQL table (mode
+upsert), and the run is killed in the middle: the table is then what the changes
+make of it.
+
+  PENSTOCK_CHAOS_RECORDS  changes (4,000)
+  PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+import harness
+
+KEYS = 40
+
+
+class Change:
+    """One of a customer: what it was, what it is, Debezium's letter."""
+
+    def __init__(self, op, before, after):
+        self.op = op
+        self.before = before
+        self.after = after
+        self.key = (after or before)["id"]
+
+
+def make_changes(count, seed):
+    """Changes as a database makes them, and the table at their end."""
+    rng = random.Random(seed)
+    table = {}
+    changes = []
+    for number in range(count):
+        key = rng.randrange(KEYS)
+        before = table.pop(key, None)
+        after = None
+        if before is None or rng.random() < 0.7:
+            after = {"id": key, "name": rng.choice((None, f"n{number}"))}
+            table[key] = after
+        op = "d" if after is None else "u" if before else "c"
+        changes.append(Change(op, before, after))
+    return changes, table
+
+
+class Broker:
+    """librdkafka's mock, and kcat to write to it."""
+
+    def __init__(self, program, log):
+        self._process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=log, preexec_fn=harness.die_with_parent)
+        self.bootstrap = (self._process.stdout.readline().decode().strip()
+                          .removeprefix("BROKERS="))
+
+    def kcat(self, topic, *arguments, data=None):
+        done = subprocess.run(
+            ["kcat", "-b", self.bootstrap, "-P", "-t", topic, "-p", "0",
+             *arguments], input=data, capture_output=True,
+            timeout=harness.WAIT_MAX, check=False)
+        if done.returncode != 0:
+            raise harness.Failure(f"kcat: {done.stderr.decode()}")
+
+    def end(self):
+        self._process.kill()
+        self._process.wait()
+
+
+def write_pipeline(directory, broker, topic, connector):
+    path = os.path.join(directory, "pipeline.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(f"""\
+name: changes
+store: 'sqlite:{directory}/state.db'
+checkpoint_interval: 200ms
+connectors:
+  - name: customers
+    source:
+      kafka:
+        topics: [{topic}]
+        stop_at_end: true
+        options: {{bootstrap.servers: '{broker.bootstrap}'}}
+    limits: {{step_bytes: 8KiB, step_bytes_max: 64KiB}}
+    shards: 2
+    schema:
+      columns:
+        - {{name: id, type: bigint, nullable: false}}
+        - {{name: name, type: varchar}}
+        - {{name: op, type: varchar}}
+        - {{name: at, type: bigint}}
+{connector}""")
+    return path
+
+
+def check(what, found, expected):
+    if found != expected:
+        raise harness.Failure(f"{what}: {found} instead of {expected}")
+
+
+def into_a_table(programs, directory, broker, server, changes, table):
+    lines = []
+    for number, change in enumerate(changes):
+        key = json.dumps({"id": change.key})
+        payload = {"before": change.before, "after": change.after,
+                   "op": change.op, "ts_ms": number,
+                   "source": {"lsn": number}}
+        lines.append(f"{key}\t" + json.dumps(
+            {"schema": {"type": "struct"}, "payload": payload}))
+        if change.op == "d":
+            lines.append(f"{key}\t")  # Its tombstone.
+        if number % 500 == 0:
+            lines.append('{}\t{"ts_ms":1}')  # A heartbeat.
+    broker.kcat("json", "-K", "\t", "-Z", data=("\n".join(lines)).encode())
+    server.make_database("shop")
+    pipeline = write_pipeline(directory, broker, "json", f"""\
+    format:
+      json:
+        envelope: debezium
+        key: id
+        envelope_columns: {{op: op, timestamp: at}}
+    sink:
+      postgres:
+        url: '{server.url("shop")}'
+        table: public.customers
+        mode: upsert
+        key: [id]
+        create_table: true
+""")
+    query = "SELECT count(*) FROM public.customers"
+    run = programs.start_run(pipeline)
+
+    def has_rows():
+        try:
+            return run.poll() is not None or server.rows("shop", query) != [
+                ["0"]]
+        except harness.Failure:
+            return False  # There is no table yet.
+
+    harness.wait_until("the first rows", has_rows)
+    if run.poll() is None:
+        harness.kill(run)
+        run = programs.start_run(pipeline)
+    harness.wait_for_end(run, 0)
+    last = {change.key: (number, change.op)
+            for number, change in enumerate(changes)}
+    expected = sorted([str(key), row["name"] or "", last[key][1],
+                       str(last[key][0])] for key, row in table.items())
+    check("the table", sorted(server.rows(
+        "shop", "SELECT id, name, op, at FROM public.customers")), expected)
+    print(f"into_a_table: {len(changes)} changes, {len(table)} rows left",
+          flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", default=harness.default_bin())
+    parser.add_argument("--mock", help="the program penstock_kafka_mock",
+                        required=True)
+    arguments = parser.parse_args()
+    harness.need_postgres()
+    if shutil.which("kcat") is None:
+        print("NOTHING WAS TESTED: kcat is not installed")
+        raise SystemExit(77)
+    records = harness.setting("RECORDS", 4_000)
+    seed = harness.setting("SEED", time.time_ns() % 10**9)
+    print(f"changes: seed {seed}, {records} changes", flush=True)
+
+    def test(programs, directory):
+        changes, table = make_changes(records, seed)
+        with open(os.path.join(directory, "servers.log"), "wb") as log:
+            server = harness.PostgresServer(
+                os.path.join(directory, "postgres"), log)
+            broker = Broker(arguments.mock, log)
+        try:
+            into_a_table(programs, harness.fresh(os.path.join(
+                directory, "table")), broker, server, changes, table)
+        finally:
+            programs.end_all()
+            broker.end()
+            server.end()
+
+    return harness.main("changes", test, arguments.bin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
