@@ -149,6 +149,9 @@ class WorkerApp final : public App {
     DispatcherOptions dispatch;
     dispatch.memory_max = MemoryMax(options_);
     dispatch.random_seed = random_.Next64();
+    if (options_.orphan_timeout > absl::ZeroDuration()) {
+      dispatch.orphan_timeout = options_.orphan_timeout;
+    }
     // Before anything that may take long: whoever probes is told so.
     if (!options_.admin_listen.empty()) {
       RETURN_IF_ERROR(ServeAdmin());

@@ -43,6 +43,25 @@ void AddTlsOptions(CLI::App& cli, WorkerOptions& options) {
                  "everybody");
 }
 
+void AddTimeOptions(CLI::App& cli, WorkerOptions& options,
+                    double& drain_seconds) {
+  cli.add_option("--drain-timeout", drain_seconds,
+                 "Seconds that SIGTERM waits for the rest to be queued, "
+                 "released and committed")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  cli.add_option_function<double>(
+         "--orphan-timeout",
+         [&options](double seconds) {
+           options.orphan_timeout = absl::Seconds(seconds);
+         },
+         "Seconds without a command or session of a pipeline's controller "
+         "after which its connectors pause until the next command, unless "
+         "their `orphan_timeout` says otherwise; 0: never")
+      ->check(CLI::Range(0.0, 30 * 86'400.0))
+      ->default_str("0");
+}
+
 }  // namespace
 
 void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
@@ -99,11 +118,7 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
                  "that this process may have")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
-  cli.add_option("--drain-timeout", drain_seconds,
-                 "Seconds that SIGTERM waits for the rest to be queued, "
-                 "released and committed")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
+  AddTimeOptions(cli, options, drain_seconds);
   cli.add_option("--driver-threads", options.driver_threads,
                  "Threads that route and encode; 0: one for each processor")
       ->check(CLI::Range(0, 256));

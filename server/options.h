@@ -42,6 +42,9 @@ struct WorkerOptions {
   uint64_t memory_max = 0;
   // How long SIGTERM waits for a controller to queue and release the rest.
   absl::Duration drain_timeout = absl::Seconds(20);
+  // How long a pipeline may be without a controller before its connectors pause
+  // (rule 13), where their specification says nothing; zero: for ever.
+  absl::Duration orphan_timeout = absl::ZeroDuration();
   // 0: one for each processor.
   int driver_threads = 0;
   int io_threads = 8;

@@ -55,11 +55,25 @@ class DrivenConnector final : public Connector {
     Submit(ImmediateCall(DrainCall{scope, std::move(done)}));
   }
 
+  void Orphan(absl::Time unheard_since) override {
+    Submit(ImmediateCall(
+        OrphanCall{unheard_since, [](const absl::Status& /*done*/) {}}));
+  }
+  std::optional<absl::Duration> orphan_timeout() const override {
+    return driver_->orphan_timeout();
+  }
+  void Update(UpdateRequest request, Reply<UpdateReply> reply) override {
+    Submit(ImmediateCall(UpdateCall{std::move(request), std::move(reply)}));
+  }
+
   std::shared_ptr<const StepResult> Retained(Step step) const override {
     return driver_->Retained(step);
   }
   ConnectorStatus Status() const override { return driver_->Status(); }
   const std::string& instance() const override { return driver_->instance(); }
+  const std::string& pipeline() const override {
+    return driver_->state().request.fence.pipeline;
+  }
   std::shared_ptr<CountWatch> completed() const override {
     return driver_->state().completed;
   }

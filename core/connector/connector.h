@@ -13,6 +13,7 @@
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 
 #include <memory>
 #include <optional>
@@ -98,11 +99,25 @@ class Connector {
   // only this connector does. A drain of the worker stays one.
   virtual void Drain(DrainScope scope, Done done) = 0;
 
+  // Nothing was heard of a controller since then (wall-clock time): if it runs
+  // it pauses, until the next command, with which it goes on as if nothing had
+  // been (rule 13).
+  virtual void Orphan(absl::Time unheard_since) = 0;
+  // After how long that is to be; nullopt: the specification does not say.
+  virtual std::optional<absl::Duration> orphan_timeout() const = 0;
+  // Takes over another specification as far as `request.check` allows. The
+  // attempt is shown beside what runs. Errors: those of `check`,
+  // INVALID_CONFIG (limits that do not fit together), ILLEGAL_TRANSITION (it is
+  // FAILED or CLOSED).
+  virtual void Update(UpdateRequest request, Reply<UpdateReply> reply) = 0;
+
   // The retained result of a step, for reading by parts (rule 9).
   virtual std::shared_ptr<const StepResult> Retained(Step step) const = 0;
   // A snapshot. Blocks: never longer than one short lock.
   virtual ConnectorStatus Status() const = 0;
   virtual const std::string& instance() const = 0;
+  // Whose it is.
+  virtual const std::string& pipeline() const = 0;
   // Shared with watchers.
   virtual std::shared_ptr<CountWatch> completed() const = 0;
   virtual std::shared_ptr<CountWatch> checkpointed() const = 0;

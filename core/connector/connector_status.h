@@ -11,6 +11,7 @@
 #include "core/record/buffer_size.h"
 #include "core/record/step.h"
 
+#include <absl/status/status.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
@@ -45,6 +46,14 @@ struct ErrorEntry {
   std::string text;
 };
 
+// The last update that was asked for, whatever became of it.
+struct SpecAttempt {
+  std::string spec_bytes;
+  absl::Time time;
+  // OK: it was taken over.
+  absl::Status result;
+};
+
 // Everything GetConnector and the watches show of one connector.
 struct ConnectorStatus {
   std::string name;
@@ -54,12 +63,15 @@ struct ConnectorStatus {
   // Types of the two ends; empty: there is none.
   std::string source_kind;
   std::string sink_kind;
+  std::optional<SpecAttempt> attempt;
   // Who it was opened by: with the pipeline's incarnation the writer names this
   // life as well as `instance` does, and is what the controller made durable
   // before.
   std::string incarnation;
   Writer writer;
   ConnectorState state = ConnectorState::kOpened;
+  // It paused by itself: since when nothing is heard of a controller.
+  std::optional<absl::Time> orphaned_since;
   std::optional<FtModel> level_asked;
   std::optional<FtModel> level;
   bool end_of_input = false;

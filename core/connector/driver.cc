@@ -72,6 +72,8 @@ Driver::Driver(ConnectorRuntime runtime, OpenRequest request,
       closer_(state_),
       opened_(std::make_shared<Mailbox<OpenAnswer>>(waker)),
       skip_log_(5, absl::Seconds(10), state_.clock) {
+  published_.spec_bytes = state_.request.spec_bytes;
+  published_.orphan_timeout = state_.request.spec.orphan_timeout;
   state_.on_state = [this](ConnectorState previous, ConnectorState next) {
     {
       // Whoever looks once it was told must not see the one before.
@@ -205,6 +207,8 @@ void Driver::Serve(ReleaseCall& call) {
   if (!state_.is_open) {
     return state_.Answer(std::move(call.reply), NotOpen(state_.state));
   }
+  // Each command comes with one.
+  EndOrphanhood();
   const Step before = state_.ledger.released_steps();
   absl::Status released = state_.ledger.Release(call.released_steps);
   if (released.ok()) {
@@ -347,6 +351,10 @@ void Driver::ServeOrdered() {
 }
 
 void Driver::Serve(ExtendCall& call) {
+  if (std::exchange(state_.was_orphaned, false) &&
+      state_.state == ConnectorState::kRunning) {
+    return state_.Answer(std::move(call.reply), absl::OkStatus());
+  }
   absl::Status legal = state_.CheckVerb(ReaderVerb::kExtend);
   if (legal.ok() && state_.draining.has_value()) {
     legal = DrainsAlready(*state_.draining, state_.state);
@@ -359,6 +367,7 @@ void Driver::Serve(ExtendCall& call) {
 }
 
 void Driver::Serve(PauseCall& call) {
+  state_.was_orphaned = false;
   absl::Status legal = state_.CheckVerb(ReaderVerb::kPause);
   if (legal.ok()) {
     StopReading();

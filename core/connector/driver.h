@@ -72,6 +72,8 @@ class Driver : public std::enable_shared_from_this<Driver> {
   }
   std::shared_ptr<const ConnectorMetrics> CustomMetrics() const
       ABSL_LOCKS_EXCLUDED(published_mu_);
+  std::optional<absl::Duration> orphan_timeout() const
+      ABSL_LOCKS_EXCLUDED(published_mu_);
   const std::string& instance() const { return instance_; }
   const DriverState& state() const { return state_; }
 
@@ -79,6 +81,11 @@ class Driver : public std::enable_shared_from_this<Driver> {
   // What snapshots show of the confined state.
   struct Published {
     ConnectorState state = ConnectorState::kOpened;
+    // As it runs now, which is as it was opened but for updates.
+    std::string spec_bytes;
+    std::optional<absl::Duration> orphan_timeout;
+    std::optional<SpecAttempt> attempt;
+    std::optional<absl::Time> orphaned_since;
     std::optional<FtModel> level;
     std::optional<Step> running_step;
     HandoffCounters handoff;
@@ -113,6 +120,13 @@ class Driver : public std::enable_shared_from_this<Driver> {
   void Serve(DisconnectCall& call);
   void Serve(SupersedeCall& call);
   void Serve(DrainCall& call);
+  void Serve(OrphanCall& call);
+  void Serve(UpdateCall& call);
+  // A controller is heard: what Serve(OrphanCall) did is undone.
+  void EndOrphanhood();
+  // Errors: why it is not taken over.
+  absl::Status TakeSpec(const UpdateRequest& request,
+                        absl::string_view running);
   // A command that came for the ordered lane: joins what runs, is refused, or
   // waits for its turn.
   void Arrive(OrderedCall call);

@@ -328,6 +328,7 @@ void Driver::Publish() {
   {
     MutexLock lock(published_mu_);
     published_.state = state_.state;
+    published_.orphaned_since = state_.orphaned_since;
     published_.level = state_.level;
     published_.running_step = running_step;
     published_.already_held_steps = state_.already_held_steps;

@@ -123,6 +123,10 @@ struct DriverState {
   absl::Status failure;
   // Readers stopped for good, or until a takeover: Extend is refused.
   std::optional<DrainScope> draining;
+  // It paused by itself, and since when nothing is heard of a controller.
+  std::optional<absl::Time> orphaned_since;
+  // It runs again since a command ended that: whoever saw it paused may extend.
+  bool was_orphaned = false;
 
   // Set by Open.
   bool is_open = false;

@@ -109,6 +109,17 @@ void HealthLog::ClearRetry(ShardIndex shard) {
   if (retries_.erase(shard) > 0) NoteIfOk();
 }
 
+void HealthLog::SetOrphaned(std::optional<std::string> why) {
+  MutexLock lock(mu_);
+  if (!why.has_value()) {
+    orphaned_.reset();
+    return NoteIfOk();
+  }
+  orphaned_ = Trouble{
+      .health = {.condition = Condition::kStalled, .reason = *std::move(why)},
+      .since = clock_.Now()};
+}
+
 void HealthLog::Progress() {
   MutexLock lock(mu_);
   const bool was_stalled = Stall().has_value();
@@ -165,6 +176,7 @@ std::optional<HealthLog::Trouble> HealthLog::Worst() const {
     return retry;
   }
   if (source_.has_value()) return source_;
+  if (orphaned_.has_value()) return orphaned_;
   return Stall();
 }
 

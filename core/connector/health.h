@@ -33,7 +33,8 @@ std::string CutMiddle(absl::string_view text, size_t bytes_max);
 //   FATAL         the connector is FAILED, for good
 //   NEEDS_CONFIG  the source says so
 //   DEGRADED      the source or a shard tries again at `next_attempt`
-//   STALLED       work is pending and nothing moved for kStallAfter
+//   STALLED       it is orphaned, or work is pending and nothing moved for
+//                 kStallAfter
 //   OK            otherwise, also when idle
 //
 // The first that holds is shown. Errors are kept per tag.
@@ -74,6 +75,8 @@ class HealthLog {
   void SetRetry(ShardIndex shard, const absl::Status& error,
                 absl::Time next_attempt) ABSL_LOCKS_EXCLUDED(mu_);
   void ClearRetry(ShardIndex shard) ABSL_LOCKS_EXCLUDED(mu_);
+  // It paused because it has no controller, and why; nullopt: it has one.
+  void SetOrphaned(std::optional<std::string> why) ABSL_LOCKS_EXCLUDED(mu_);
   // Something moved.
   void Progress() ABSL_LOCKS_EXCLUDED(mu_);
   // What is waited for; nullopt: nothing.
@@ -102,6 +105,7 @@ class HealthLog {
   std::optional<Trouble> fatal_ ABSL_GUARDED_BY(mu_);
   std::optional<Trouble> source_ ABSL_GUARDED_BY(mu_);
   std::map<ShardIndex, Trouble> retries_ ABSL_GUARDED_BY(mu_);
+  std::optional<Trouble> orphaned_ ABSL_GUARDED_BY(mu_);
   std::optional<std::string> pending_ ABSL_GUARDED_BY(mu_);
   // Of the last progress, or the begin of what is pending.
   absl::Time progress_steady_ ABSL_GUARDED_BY(mu_);

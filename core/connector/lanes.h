@@ -11,6 +11,7 @@
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 
 #include <atomic>
 #include <cstddef>
@@ -67,9 +68,17 @@ struct DrainCall {
 struct SupersedeCall {
   DoneTo reply;
 };
+struct OrphanCall {
+  absl::Time unheard_since;
+  DoneTo reply;
+};
+struct UpdateCall {
+  UpdateRequest request;
+  ReplyTo<UpdateReply> reply;
+};
 using ImmediateCall =
     std::variant<OpenCall, ReleaseCall, PrepareCall, CommitCall, DisconnectCall,
-                 SupersedeCall, DrainCall>;
+                 SupersedeCall, DrainCall, OrphanCall, UpdateCall>;
 
 // Answers any call with an error.
 template <typename Call>

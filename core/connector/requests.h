@@ -20,9 +20,11 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -220,6 +222,22 @@ struct ConnectorSpec {
   std::shared_ptr<const ComponentConfig> dead_letter;  // null: none
   DeliveryOptions delivery;
   ConnectorLimits limits;
+  // Rule 13. nullopt: the worker's, or never.
+  std::optional<absl::Duration> orphan_timeout;
+};
+
+// Another specification for a connector that lives.
+struct UpdateRequest {
+  ConnectorSpec spec;
+  std::string spec_bytes;
+  // Only say what would become of it.
+  bool validate_only = false;
+  // Whether what runs now (its bytes) may become `spec` while it lives.
+  std::function<absl::Status(absl::string_view running)> check;
+};
+struct UpdateReply {
+  // What ran when it was asked, in bytes.
+  std::string before;
 };
 
 // Rule 2.

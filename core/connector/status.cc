@@ -33,7 +33,9 @@ ConnectorStatus Driver::Status() const {
   status.name = state_.request.spec.name;
   status.pipeline = state_.request.fence.pipeline;
   status.instance = instance_;
-  status.spec_bytes = state_.request.spec_bytes;
+  status.spec_bytes = std::move(published.spec_bytes);
+  status.attempt = std::move(published.attempt);
+  status.orphaned_since = published.orphaned_since;
   const ConnectorSpec& spec = state_.request.spec;
   if (spec.source != nullptr) {
     status.source_kind = std::string(spec.source->type());

@@ -9,6 +9,7 @@
 #include "proto/wire/header.h"
 #include "proto/wire/proto_time.h"
 #include "proto/wire/spec.h"
+#include "proto/wire/status.h"
 #include "proto/wire/step.h"
 #include "proto/wire/text.h"
 #include "proto/wire/violations.h"
@@ -163,6 +164,24 @@ void TotalsFromProto(const v1::Connector& from, core::ConnectorStatus& to) {
   to.retained_bytes = from.usage().retained_bytes();
 }
 
+v1::UpdateAttempt AttemptToProto(const core::SpecAttempt& attempt) {
+  v1::UpdateAttempt to;
+  // As the spec that runs.
+  to.mutable_spec()->ParseFromString(attempt.spec_bytes);
+  to.set_spec_hash(SpecHash(attempt.spec_bytes));
+  *to.mutable_time() = TimeToProto(attempt.time);
+  if (!attempt.result.ok()) *to.mutable_error() = StatusToProto(attempt.result);
+  return to;
+}
+
+core::SpecAttempt AttemptFromProto(const v1::UpdateAttempt& from) {
+  core::SpecAttempt to;
+  to.spec_bytes = SpecToBytes(from.spec());
+  to.time = TimeFromProto(from.time()).value_or(absl::InfinitePast());
+  if (from.has_error()) to.result = StatusFromProto(from.error());
+  return to;
+}
+
 // Which errors a request asks for.
 absl::Status CheckErrorsAsked(const v1::GetConnectorRequest& request) {
   Violations violations;
@@ -232,6 +251,12 @@ v1::Connector ConnectorToProto(const core::ConnectorStatus& status) {
   to.set_retained_count(status.retained_steps.size());
   *to.mutable_writer() = ToProto(status.writer);
   to.set_incarnation(status.incarnation);
+  if (status.orphaned_since.has_value()) {
+    *to.mutable_orphaned_since() = TimeToProto(*status.orphaned_since);
+  }
+  if (status.attempt.has_value()) {
+    *to.mutable_last_update() = AttemptToProto(*status.attempt);
+  }
   *to.mutable_steps() = CountsToProto(status);
   *to.mutable_buffered() = ToProto(status.queued);
   to.mutable_usage()->set_in_flight_bytes(status.inflight_bytes);
@@ -273,6 +298,9 @@ v1::ConnectorSummary SummaryToProto(const core::ConnectorStatus& status) {
   to.set_retained_count(status.retained_steps.size());
   *to.mutable_writer() = ToProto(status.writer);
   to.set_incarnation(status.incarnation);
+  if (status.orphaned_since.has_value()) {
+    *to.mutable_orphaned_since() = TimeToProto(*status.orphaned_since);
+  }
   return to;
 }
 
@@ -353,6 +381,12 @@ absl::StatusOr<core::ConnectorStatus> FromProto(
   to.spec_bytes = SpecToBytes(from.spec());
   to.writer = FromProto(from.writer());
   to.incarnation = from.incarnation();
+  if (from.has_orphaned_since()) {
+    to.orphaned_since = TimeFromProto(from.orphaned_since());
+  }
+  if (from.has_last_update()) {
+    to.attempt = AttemptFromProto(from.last_update());
+  }
   HealthFromProto(from.health(), to, violations);
   to.level_asked = ReadLevel("level_asked", from.level_asked(), violations);
   to.level = ReadLevel("level", from.level(), violations);
@@ -389,6 +423,9 @@ absl::StatusOr<core::ConnectorStatus> FromProto(
   to.instance = summary.instance();
   to.writer = FromProto(summary.writer());
   to.incarnation = summary.incarnation();
+  if (summary.has_orphaned_since()) {
+    to.orphaned_since = TimeFromProto(summary.orphaned_since());
+  }
   HealthFromProto(summary.health(), to, violations);
   to.level = ReadLevel("level", summary.level(), violations);
   if (summary.has_running_step()) to.running_step = summary.running_step();

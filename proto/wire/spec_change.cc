@@ -56,6 +56,10 @@ v1::ChangeClass StrictestIn(const FieldDescriptor& field) {
   return StrictestIn(field, seen);
 }
 
+bool IsInPlace(const FieldDescriptor& field) {
+  return field.options().GetExtension(v1::config).in_place();
+}
+
 // Requires: the field is repeated.
 int SizeOf(const Message& message, const FieldDescriptor& field) {
   return message.GetReflection()->FieldSize(message, &field);
@@ -172,7 +176,8 @@ void CompareField(const Message& before, const Message& after,
   changes.push_back({.field = name,
                      .change = StrictestIn(field),
                      .before = Text(before, field),
-                     .after = Text(after, field)});
+                     .after = Text(after, field),
+                     .in_place = IsInPlace(field)});
 }
 
 void Compare(const Message& before, const Message& after,

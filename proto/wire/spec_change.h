@@ -26,6 +26,8 @@ struct SpecChange {
   // For people, cut to 200 bytes; of a secret only that it is one (INV-10).
   std::string before;
   std::string after;
+  // A living connector takes it over.
+  bool in_place = false;
 
   friend bool operator==(const SpecChange&, const SpecChange&) = default;
 };

@@ -349,9 +349,9 @@ core::ConnectorSpec SpecFromProto(const v1::ConnectorSpec& spec,
   ReadComponents(spec, fields, result);
   ReadSchema(spec, fields, result);
   if (spec.has_orphan_timeout()) {
-    fields.Add("orphan_timeout",
-               "is not supported in this version; leave it out",
-               kUnsupportedField);
+    result.orphan_timeout =
+        fields.Time("orphan_timeout", spec.orphan_timeout(), absl::Hours(1),
+                    absl::Milliseconds(100), absl::Hours(30 * 24));
   }
   ReadVersions(spec.versions(),
                FieldReader(fields.Path("versions"), violations));

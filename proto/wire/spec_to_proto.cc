@@ -99,6 +99,9 @@ v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
   *to.mutable_refused_rows() = RefusedRowsToProto(spec.refused_rows);
   *to.mutable_delivery() = DeliveryToProto(spec.delivery);
   *to.mutable_limits() = LimitsToProto(spec.limits);
+  if (spec.orphan_timeout.has_value()) {
+    *to.mutable_orphan_timeout() = DurationToProto(*spec.orphan_timeout);
+  }
   to.mutable_versions()->set_format(kComponentVersion);
   to.mutable_versions()->set_encoder(kComponentVersion);
   to.mutable_versions()->set_route(kComponentVersion);

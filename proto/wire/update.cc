@@ -24,10 +24,12 @@ absl::string_view ReasonOf(v1::ChangeClass change) {
   return "NEEDS_RESET";
 }
 
+// OK if a living connector takes all of it over.
 absl::Status Refusal(const std::vector<SpecChange>& changes) {
   std::vector<FieldViolation> violations;
   std::string text = "updating a connector:";
   for (const SpecChange& change : changes) {
+    if (change.in_place) continue;
     violations.push_back({absl::StrCat("spec.", change.field), Describe(change),
                           std::string(ReasonOf(change.change))});
     if (violations.size() <= 3) {
@@ -35,10 +37,11 @@ absl::Status Refusal(const std::vector<SpecChange>& changes) {
                       ReasonOf(change.change), ");");
     }
   }
+  if (violations.empty()) return absl::OkStatus();
   absl::StrAppend(&text,
-                  " nothing of it can change while the connector lives; open "
-                  "it anew with the other specification as soon as the class "
-                  "of each field allows it");
+                  " that cannot change while the connector lives, and nothing "
+                  "was changed; open it anew with the other specification as "
+                  "soon as the class of each field allows it");
   return WithViolations(core::MakeError(core::Reason::INVALID_CONFIG, text,
                                         {{"field", violations.front().field}}),
                         violations);
@@ -51,32 +54,37 @@ absl::StatusOr<DecodedUpdate> FromProto(
   Violations violations;
   DecodedUpdate update;
   update.header = ReadHeader(request, violations);
-  update.validate_only = request.validate_only();
   RETURN_IF_ERROR(violations.ToStatus(core::Reason::INVALID_REQUEST));
-  ASSIGN_OR_RETURN(const core::ConnectorSpec spec,
-                   SpecFromProto(request.spec(), "spec"));
-  update.spec_bytes = SpecToBytes(spec);
+  ASSIGN_OR_RETURN(update.request.spec, SpecFromProto(request.spec(), "spec"));
+  update.request.spec_bytes = SpecToBytes(update.request.spec);
+  update.request.validate_only = request.validate_only();
+  update.request.check = [asked = update.request.spec_bytes,
+                          only = update.request.validate_only](
+                             absl::string_view running) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<SpecChange> changes,
+                     CompareSpecBytes(running, asked));
+    return only ? absl::OkStatus() : Refusal(changes);
+  };
   return update;
 }
 
 absl::StatusOr<v1::UpdateConnectorResponse> AnswerUpdate(
-    const DecodedUpdate& update, absl::string_view running) {
+    const core::UpdateRequest& request, const core::UpdateReply& reply) {
   ASSIGN_OR_RETURN(const std::vector<SpecChange> changes,
-                   CompareSpecBytes(running, update.spec_bytes));
-  if (!update.validate_only && !changes.empty()) return Refusal(changes);
+                   CompareSpecBytes(reply.before, request.spec_bytes));
+  const std::string& now =
+      request.validate_only ? reply.before : request.spec_bytes;
   v1::UpdateConnectorResponse response;
   for (const SpecChange& change : changes) {
     v1::SpecChange& to = *response.add_changes();
     to.set_field(change.field);
     to.set_change(change.change);
   }
-  // What runs, which is what it was asked to be if nothing differs.
-  if (!response.mutable_resolved_spec()->ParseFromArray(
-          running.data(), static_cast<int>(running.size()))) {
+  if (!response.mutable_resolved_spec()->ParseFromString(now)) {
     return core::MakeError(core::Reason::INTERNAL,
                            "the specification that runs does not decode");
   }
-  response.set_spec_hash(SpecHash(running));
+  response.set_spec_hash(SpecHash(now));
   return response;
 }
 

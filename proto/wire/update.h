@@ -13,22 +13,20 @@ namespace penstock::wire {
 
 struct DecodedUpdate {
   core::CommandHeader header;
-  // Resolved.
-  std::string spec_bytes;
-  bool validate_only = false;
+  core::UpdateRequest request;
 };
 
+// Its check refuses, with INVALID_CONFIG, what differs and is not `in_place`: a
+// violation for each such field, whose reason is NEEDS_REOPEN (the next open
+// takes it, with the journal as it is), NEEDS_CLEAN_CHECKPOINT or NEEDS_RESET.
+// One that only asks may differ in anything.
 // Errors: INVALID_REQUEST; INVALID_CONFIG, with every violation in the spec.
 absl::StatusOr<DecodedUpdate> FromProto(
     const v1::UpdateConnectorRequest& request);
 
-// What an update says of a connector that runs with `running` (resolved bytes):
-// every field that differs, with its class. No field is taken over while a
-// connector lives: so, unless it is only asked, any difference is refused with
-// INVALID_CONFIG and a violation for each field, whose reason is
-// NEEDS_REOPEN (the next open takes it, with the journal as it is),
-// NEEDS_CLEAN_CHECKPOINT or NEEDS_RESET.
+// What an update that was let pass says of a connector that ran with
+// `reply.before`: every field that differs, with its class.
 absl::StatusOr<v1::UpdateConnectorResponse> AnswerUpdate(
-    const DecodedUpdate& update, absl::string_view running);
+    const core::UpdateRequest& request, const core::UpdateReply& reply);
 
 }  // namespace penstock::wire

@@ -120,6 +120,12 @@ const Field kFields[] = {
        if (!s.level.has_value()) return 0.0;
        return *s.level == core::FtModel::kExactlyOnce ? 2.0 : 1.0;
      }},
+    {"penstock_orphaned",
+     "1 while it is paused because nothing is heard of a controller.",
+     Type::kGauge,
+     [](const ConnectorStatus& s) {
+       return s.orphaned_since.has_value() ? 1.0 : 0.0;
+     }},
     {"penstock_end_of_input", "1 once the source has reached its end.",
      Type::kGauge,
      [](const ConnectorStatus& s) { return s.end_of_input ? 1.0 : 0.0; }},

@@ -122,6 +122,8 @@ void WriteTrouble(const ConnectorStatus& status, bool shows_texts,
   object.Text("condition", ConditionName(status.health.condition));
   object.Text("reason", shown(status.health.reason));
   object.Time("since", status.health_since);
+  object.Time("orphaned_since",
+              status.orphaned_since.value_or(absl::InfinitePast()));
   object.Time("next_attempt", status.health.next_attempt);
   object.Number("error_count", status.error_count);
   if (status.first_error.has_value()) {

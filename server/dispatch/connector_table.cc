@@ -312,11 +312,20 @@ ReplyCache::Outcome ConnectorTable::BeginOnce(const std::string& name,
 }
 
 std::vector<ConnectorTable::Done> ConnectorTable::FinishOnce(
-    const std::string& name, const std::string& request_id, bool succeeded) {
+    const std::string& name, const std::string& request_id, bool succeeded,
+    std::string reply) {
   core::MutexLock lock(mu_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return {};
-  return found->second.replies.Finish(request_id, succeeded);
+  return found->second.replies.Finish(request_id, succeeded, std::move(reply));
+}
+
+std::string ConnectorTable::ReplyOf(const std::string& name,
+                                    const std::string& request_id) const {
+  core::MutexLock lock(mu_);
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? ""
+                                 : found->second.replies.ReplyOf(request_id);
 }
 
 }  // namespace penstock::server

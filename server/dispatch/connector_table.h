@@ -113,7 +113,11 @@ class ConnectorTable {
                                 const std::string& request_id, uint64_t body,
                                 Done& done);
   std::vector<Done> FinishOnce(const std::string& name,
-                               const std::string& request_id, bool succeeded);
+                               const std::string& request_id, bool succeeded,
+                               std::string reply);
+  // Of a success that is remembered.
+  std::string ReplyOf(const std::string& name,
+                      const std::string& request_id) const;
 
  private:
   enum class Stage { kOpening, kOpen, kDeleting };

@@ -7,6 +7,7 @@
 #include "core/base/status_macros.h"
 #include "server/dispatch/connector_table.h"
 #include "server/dispatch/drain.h"
+#include "server/dispatch/orphans.h"
 #include "server/dispatch/pipeline_fences.h"
 #include "server/dispatch/reigns.h"
 
@@ -62,6 +63,7 @@ struct Opener {
   // Shared by: the dispatcher and its commands in flight.
   const std::shared_ptr<ConnectorTable> table;
   const std::shared_ptr<PipelineFences> fences;
+  const std::shared_ptr<Orphans> orphans;
   core::Mutex random_mu;
   core::Random random ABSL_GUARDED_BY(random_mu);
 
@@ -72,6 +74,27 @@ core::ConnectorRuntime Measured(core::ConnectorRuntime runtime) {
   runtime.timings = std::make_shared<core::Timings>();
   return runtime;
 }
+
+// A session: its controller is there while it is held.
+// Owner: shared, by the session. Threads: confined to it.
+class Stay {
+ public:
+  Stay(std::shared_ptr<PipelineFences> fences, std::string pipeline,
+       Reigns::Token token)
+      : fences_(std::move(fences)),
+        pipeline_(std::move(pipeline)),
+        token_(std::move(token)) {
+    fences_->Stay(pipeline_);
+  }
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+  ~Stay() { fences_->Leave(pipeline_); }
+
+ private:
+  const std::shared_ptr<PipelineFences> fences_;
+  const std::string pipeline_;
+  const Reigns::Token token_;
+};
 
 class DispatcherImpl final : public Dispatcher {
  public:
@@ -93,10 +116,13 @@ class DispatcherImpl final : public Dispatcher {
               }
               reigns->End(pipeline);
             })),
+        orphans_(std::make_shared<Orphans>(table_, fences_, runtime_.executor,
+                                           options.orphan_timeout)),
         opener_(new Opener{.runtime = runtime_,
                            .observer = observer_,
                            .table = table_,
                            .fences = fences_,
+                           .orphans = orphans_,
                            .random_mu = {},
                            .random = core::Random(options.random_seed)}) {}
   ~DispatcherImpl() override { Shutdown(); }
@@ -186,7 +212,9 @@ class DispatcherImpl final : public Dispatcher {
                        absl::StatusOr<PipelineFences::Pass> pass) mutable {
                      if (!pass.ok()) return begun(pass.status());
                      // While the pass is held no takeover ends.
-                     begun(reigns->Add(fence.pipeline, std::move(over)));
+                     begun(std::make_shared<Stay>(
+                         fences, fence.pipeline,
+                         reigns->Add(fence.pipeline, std::move(over))));
                    });
   }
   void Drain(absl::Duration deadline,
@@ -201,6 +229,8 @@ class DispatcherImpl final : public Dispatcher {
                   answer(absl::OkStatus());
                 });
   }
+  void Update(CommandHeader header, core::UpdateRequest request,
+              Reply<core::UpdateReply> reply) override;
   void DrainConnector(CommandHeader header, absl::Duration deadline,
                       Reply<core::DrainedConnector> reply) override {
     const Fence fence = header.fence;
@@ -300,9 +330,11 @@ class DispatcherImpl final : public Dispatcher {
         });
   }
 
-  // A command that is idempotent by its request id (rule 8).
+  // A command that is idempotent by its request id (rule 8). `reply`: what is
+  // kept of its success, once `run` has answered.
   template <typename Run>
-  void Once(CommandHeader header, absl::string_view verb, Done done, Run run) {
+  void Once(CommandHeader header, absl::string_view verb, Done done, Run run,
+            std::shared_ptr<std::string> kept_reply = nullptr) {
     if (header.request_id.empty()) {
       return CommandDone(std::move(header), std::move(done), std::move(run));
     }
@@ -314,8 +346,9 @@ class DispatcherImpl final : public Dispatcher {
                                           : ""));
     CommandDone(
         std::move(header), std::move(done),
-        [table = table_, id, ref, body, run = std::move(run)](
-            const ConnectorPtr& connector, Done answer) mutable {
+        [table = table_, id, ref, body, run = std::move(run),
+         kept_reply = std::move(kept_reply)](const ConnectorPtr& connector,
+                                             Done answer) mutable {
           switch (table->BeginOnce(ref.connector, id, body, answer)) {
             case ReplyCache::Outcome::kWaits:
               return;
@@ -330,12 +363,15 @@ class DispatcherImpl final : public Dispatcher {
             case ReplyCache::Outcome::kRun:
               break;
           }
-          run(connector, [table, id, ref, answer = std::move(answer)](
-                             absl::Status status) mutable {
-            auto waiting = table->FinishOnce(ref.connector, id, status.ok());
-            for (Done& other : waiting) other(status);
-            answer(std::move(status));
-          });
+          run(connector,
+              [table, id, ref, kept_reply = std::move(kept_reply),
+               answer = std::move(answer)](absl::Status status) mutable {
+                auto waiting =
+                    table->FinishOnce(ref.connector, id, status.ok(),
+                                      kept_reply == nullptr ? "" : *kept_reply);
+                for (Done& other : waiting) other(status);
+                answer(std::move(status));
+              });
         });
   }
 
@@ -346,6 +382,8 @@ class DispatcherImpl final : public Dispatcher {
   const std::shared_ptr<ConnectorTable> table_;
   const std::shared_ptr<Reigns> reigns_ = std::make_shared<Reigns>();
   const std::shared_ptr<PipelineFences> fences_;
+  // Shared by: the opens that wait for a takeover.
+  const std::shared_ptr<Orphans> orphans_;
   const std::shared_ptr<Opener> opener_;
 };
 
@@ -441,10 +479,15 @@ void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
   auto connector = Connector::Create(
       seeded, std::move(request),
       std::make_unique<NamedObserver>(name, fence.pipeline, observer));
-  auto finish = [table = table, fences = fences, name, fence,
+  // Weak: the connector holds it.
+  auto finish = [table = table, fences = fences, orphans = orphans,
+                 weak = std::weak_ptr(connector), name, fence,
                  observer = observer, joined = std::move(joined)](
                     absl::StatusOr<core::OpenReply> result) mutable {
     auto opened = table->FinishOpen(name, result);
+    if (const auto open = weak.lock(); open != nullptr && result.ok()) {
+      orphans->Watch(*open);
+    }
     NoteUse(*fences, *table, fence.pipeline);
     if (result.ok() && observer != nullptr) observer->OnOpened(name);
     for (auto& other : opened.waiting) other(result);
@@ -459,6 +502,44 @@ void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
   const absl::Status set = table->SetConnector(name, connector);
   if (!set.ok()) return finish(set);
   connector->Open(std::move(finish));
+}
+
+void DispatcherImpl::Update(CommandHeader header, core::UpdateRequest request,
+                            Reply<core::UpdateReply> reply) {
+  if (request.validate_only) {
+    return Command<core::UpdateReply>(
+        std::move(header), std::move(reply),
+        [request = std::move(request)](const ConnectorPtr& connector,
+                                       auto answer) mutable {
+          connector->Update(std::move(request), std::move(answer));
+        });
+  }
+  const std::string verb = absl::StrCat("update\n", request.spec_bytes);
+  const auto before = std::make_shared<std::string>();
+  // Whichever call ran: the reply of the first is that of all.
+  auto done = [table = table_, connector = header.ref.connector,
+               id = header.request_id, before,
+               reply = std::move(reply)](absl::Status status) mutable {
+    if (!status.ok()) return reply(std::move(status));
+    std::string kept = table->ReplyOf(connector, id);
+    reply(core::UpdateReply{kept.empty() ? *before : std::move(kept)});
+  };
+  Once(
+      std::move(header), verb, std::move(done),
+      [orphans = orphans_, before, request = std::move(request)](
+          const ConnectorPtr& connector, Done answer) mutable {
+        connector->Update(
+            std::move(request),
+            [orphans, before, weak = std::weak_ptr(connector),
+             answer = std::move(answer)](
+                absl::StatusOr<core::UpdateReply> updated) mutable {
+              if (!updated.ok()) return answer(updated.status());
+              *before = std::move(updated->before);
+              if (const auto still = weak.lock()) orphans->Watch(*still);
+              answer(absl::OkStatus());
+            });
+      },
+      before);
 }
 
 void DispatcherImpl::Delete(CommandHeader header,

@@ -27,6 +27,8 @@ struct DispatcherOptions {
   uint32_t replies_max = 64;
   // A pipeline's fence is forgotten this long after its last connector.
   absl::Duration fence_grace = absl::Hours(24);
+  // Rule 13, of connectors whose specification says nothing.
+  absl::Duration orphan_timeout = absl::InfiniteDuration();
   uint64_t random_seed = 0;
 };
 
@@ -86,7 +88,8 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
       DispatcherOptions options, core::ConnectorRuntime runtime,
       std::unique_ptr<FenceStore> fences, DispatchObserver* observer);
 
-  // Takes command of the fence's pipeline, as any command of it would. Once a
+  // Takes command of the fence's pipeline, as any command of it would, and says
+  // that its controller is there as long as what `begun` gets is held. Once a
   // higher epoch took over, `over` runs, perhaps before `begun` does, unless
   // what `begun` gets was let go before. Neither may block.
   // Errors: as of a command.
@@ -95,6 +98,9 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
   // Only the checks: `done` says whether a command of that header would come to
   // its connector.
   virtual void Admit(core::CommandHeader header, Done done) = 0;
+  // A command that is idempotent by its request id, but one that only asks.
+  virtual void Update(core::CommandHeader header, core::UpdateRequest request,
+                      Reply<core::UpdateReply> reply) = 0;
   // Rule 13: readers stop, new opens are refused, connectors are given until
   // `deadline` to be queued, released and committed; then `done` with how
   // each connector ended.

@@ -101,6 +101,7 @@ absl::Status PipelineFences::Judge(const core::Fence& fence, Pass& pass,
   pass.life_ = found->second.life;
   pass.fences_ = shared_from_this();
   ++pass.life_->handing_over;
+  presences_[fence.pipeline].heard = io_.clock().SteadyNow();
   return absl::OkStatus();
 }
 
@@ -208,6 +209,10 @@ void PipelineFences::TakeOver(const core::Fence& fence, Admit admit) {
       entry = records.contains(entry->first) ? std::next(entry)
                                              : entries_.erase(entry);
     }
+    std::erase_if(presences_, [&](const auto& item) {
+      return item.second.staying == 0 && !records.contains(item.first);
+    });
+    presences_[fence.pipeline].heard = io_.clock().SteadyNow();
     entries_[fence.pipeline] =
         Entry{records[fence.pipeline], std::make_shared<Pass::Life>()};
     pass.life_ = entries_[fence.pipeline].life;
@@ -255,6 +260,28 @@ bool PipelineFences::IsCurrent(const core::Fence& fence) const {
   const auto found = entries_.find(fence.pipeline);
   return found != entries_.end() && found->second.record.epoch == fence.epoch &&
          found->second.record.nonce == fence.nonce;
+}
+
+void PipelineFences::Stay(const std::string& pipeline) {
+  core::MutexLock lock(mu_);
+  ++presences_[pipeline].staying;
+}
+
+void PipelineFences::Leave(const std::string& pipeline) {
+  core::MutexLock lock(mu_);
+  Presence& presence = presences_[pipeline];
+  --presence.staying;
+  presence.heard = io_.clock().SteadyNow();
+}
+
+std::optional<absl::Time> PipelineFences::UnheardSince(
+    const std::string& pipeline) const {
+  core::MutexLock lock(mu_);
+  const auto found = presences_.find(pipeline);
+  if (found == presences_.end() || found->second.staying > 0) {
+    return std::nullopt;
+  }
+  return found->second.heard;
 }
 
 void PipelineFences::SetInUse(const std::string& pipeline, bool in_use) {

@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,12 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
   void Close();
   // Whether `fence` still commands its pipeline.
   bool IsCurrent(const core::Fence& fence) const;
+  // A controller is there, whether it commands or not, until Leave.
+  void Stay(const std::string& pipeline);
+  void Leave(const std::string& pipeline);
+  // Steady time since which nobody stays and no command was admitted; nullopt:
+  // somebody stays, or the pipeline is not known.
+  std::optional<absl::Time> UnheardSince(const std::string& pipeline) const;
   // The pipeline has connectors, or no more.
   void SetInUse(const std::string& pipeline, bool in_use);
   std::map<std::string, FenceRecord> records() const;
@@ -85,6 +92,11 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
   struct Entry {
     FenceRecord record;
     std::shared_ptr<Pass::Life> life;
+  };
+  // Of whoever commands a pipeline, across epochs.
+  struct Presence {
+    uint64_t staying = 0;
+    absl::Time heard;
   };
 
   // Admission under the lock; nullopt-like kOk with `pass` unset = takeover.
@@ -105,6 +117,8 @@ class PipelineFences : public std::enable_shared_from_this<PipelineFences> {
   OnTakeover on_takeover_;
   mutable core::Mutex mu_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  // Of no other pipelines than `entries_`, and those where somebody stays.
+  std::map<std::string, Presence> presences_ ABSL_GUARDED_BY(mu_);
   // One task of `saves_` for each.
   std::deque<Waiting> takings_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;

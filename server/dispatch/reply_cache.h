@@ -15,12 +15,14 @@ namespace penstock::server {
 
 // Owner:   one connector's entry in the dispatcher. Threads: confined to the
 //          dispatcher's lock.
-// Bound:   `replies_max` successes; while a call runs, the repeats of it that
-//          wait.
+// Bound:   `replies_max` successes, with replies of `kReplyBytesMax` each;
+// while
+//          a call runs, the repeats of it that wait.
 class ReplyCache {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
   enum class Outcome { kRun, kWaits, kRepeat, kReused };
+  static constexpr size_t kReplyBytesMax = size_t{64} << 10;
 
   explicit ReplyCache(size_t replies_max) : replies_max_(replies_max) {}
 
@@ -34,25 +36,37 @@ class ReplyCache {
       call.waiting.push_back(std::move(done));
       return Outcome::kWaits;
     }
-    calls_.push_back(Call{request_id, body, false, {}});
+    calls_.push_back(Call{request_id, body, false, {}, {}});
     return Outcome::kRun;
   }
 
-  // Returns who waited. A failure is forgotten: asking again runs it again.
-  std::vector<Done> Finish(const std::string& request_id, bool succeeded) {
+  // Returns who waited. A failure is forgotten: asking again runs it again. So
+  // is a success whose reply is too long to be kept.
+  std::vector<Done> Finish(const std::string& request_id, bool succeeded,
+                           std::string reply = "") {
+    const bool kept = succeeded && reply.size() <= kReplyBytesMax;
     std::vector<Done> waiting;
     for (auto call = calls_.begin(); call != calls_.end(); ++call) {
       if (call->request_id != request_id) continue;
       waiting = std::move(call->waiting);
       call->waiting.clear();
-      call->succeeded = succeeded;
-      if (!succeeded) calls_.erase(call);
+      call->succeeded = kept;
+      call->reply = std::move(reply);
+      if (!kept) calls_.erase(call);
       break;
     }
     while (calls_.size() > replies_max_ && calls_.front().succeeded) {
       calls_.pop_front();
     }
     return waiting;
+  }
+
+  // The reply of one that succeeded; empty if it is not known.
+  std::string ReplyOf(const std::string& request_id) const {
+    for (const Call& call : calls_) {
+      if (call.request_id == request_id && call.succeeded) return call.reply;
+    }
+    return "";
   }
 
   // Who waits for calls that will not finish.
@@ -73,6 +87,7 @@ class ReplyCache {
     uint64_t body = 0;
     bool succeeded = false;
     std::vector<Done> waiting;
+    std::string reply;
   };
 
   const size_t replies_max_;

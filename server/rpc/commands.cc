@@ -1,7 +1,13 @@
 #include "server/rpc/commands.h"
 
+#include "core/base/error.h"
 #include "proto/wire/connector_status.h"
+#include "proto/wire/header.h"
 #include "proto/wire/step.h"
+#include "proto/wire/update.h"
+#include "proto/wire/violations.h"
+
+#include <absl/strings/str_cat.h>
 
 #include <algorithm>
 #include <optional>
@@ -60,6 +66,36 @@ void Commands::Delete(const v1::DeleteConnectorRequest& request,
                        positions->Forget(ref.connector, ref.instance);
                        answer(wire::DeleteToProto(*reply));
                      });
+}
+
+void Commands::Update(const v1::UpdateConnectorRequest& request,
+                      Answer<v1::UpdateConnectorResponse> answer) const {
+  auto update = wire::FromProto(request);
+  if (!update.ok()) return answer(update.status());
+  core::UpdateRequest asked = update->request;
+  dispatcher_.Update(std::move(update->header), std::move(update->request),
+                     [asked = std::move(asked), answer = std::move(answer)](
+                         absl::StatusOr<core::UpdateReply> reply) mutable {
+                       if (!reply.ok()) return answer(reply.status());
+                       answer(wire::AnswerUpdate(asked, *reply));
+                     });
+}
+
+void Commands::Execute(const v1::ExecuteCommandRequest& request,
+                       Answer<v1::ExecuteCommandResponse> answer) const {
+  wire::Violations violations;
+  core::CommandHeader header = wire::ReadHeader(request, violations);
+  const absl::Status read = violations.ToStatus(core::Reason::INVALID_REQUEST);
+  if (!read.ok()) return answer(read);
+  const std::string name = header.ref.connector;
+  dispatcher_.Admit(std::move(header), [name, answer = std::move(answer)](
+                                           absl::Status admitted) mutable {
+    if (!admitted.ok()) return answer(std::move(admitted));
+    answer(core::MakeError(
+        core::Reason::UNSUPPORTED,
+        absl::StrCat("giving connector '", name, "' a command of its own: ",
+                     "neither its source nor its sink has any")));
+  });
 }
 
 void Commands::Get(const v1::GetConnectorRequest& request,

@@ -31,6 +31,11 @@ class Commands {
   // `request`: put together with its position.
   void Open(core::OpenRequest request,
             Answer<v1::OpenConnectorResponse> answer) const;
+  void Update(const v1::UpdateConnectorRequest& request,
+              Answer<v1::UpdateConnectorResponse> answer) const;
+  // UNSUPPORTED, once it is sure that a command would have come through.
+  void Execute(const v1::ExecuteCommandRequest& request,
+               Answer<v1::ExecuteCommandResponse> answer) const;
   void Delete(const v1::DeleteConnectorRequest& request,
               Answer<v1::DeleteConnectorResponse> answer) const;
   void Get(const v1::GetConnectorRequest& request,

@@ -199,27 +199,18 @@ grpc::ServerUnaryReactor* ConnectorService::UpdateConnector(
     grpc::CallbackServerContext* context,
     const v1::UpdateConnectorRequest* request,
     v1::UpdateConnectorResponse* response) {
-  return Unary(context, wire::FromProto(*request),
-               [&](wire::DecodedUpdate update, UnaryDone done) {
-                 core::CommandHeader header = update.header;
-                 dispatcher_.Admit(
-                     std::move(header),
-                     [this, response, update = std::move(update),
-                      done = std::move(done)](absl::Status admitted) mutable {
-                       const auto running =
-                           dispatcher_.StatusOf(update.header.ref.connector);
-                       if (admitted.ok() && !running.has_value()) {
-                         admitted = core::MakeError(
-                             core::Reason::NO_SUCH_CONNECTOR,
-                             "updating a connector: it was deleted meanwhile");
-                       }
-                       if (!admitted.ok()) return done(std::move(admitted));
-                       auto answer =
-                           wire::AnswerUpdate(update, running->spec_bytes);
-                       if (answer.ok()) *response = *std::move(answer);
-                       done(answer.status());
-                     });
-               });
+  return Forward(context, response, [&](auto answer) {
+    commands_.Update(*request, std::move(answer));
+  });
+}
+
+grpc::ServerUnaryReactor* ConnectorService::ExecuteCommand(
+    grpc::CallbackServerContext* context,
+    const v1::ExecuteCommandRequest* request,
+    v1::ExecuteCommandResponse* response) {
+  return Forward(context, response, [&](auto answer) {
+    commands_.Execute(*request, std::move(answer));
+  });
 }
 
 grpc::ServerUnaryReactor* ConnectorService::DeleteConnector(

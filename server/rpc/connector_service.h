@@ -16,8 +16,9 @@
 
 namespace penstock::server {
 
-// Translates and forwards; it decides nothing. ExecuteCommand answers
-// UNIMPLEMENTED: no connector type has commands.
+// Translates and forwards; it decides nothing. ExecuteCommand is checked as a
+// command is, and then UNSUPPORTED: no connector type has commands
+// (deploy/adr/2026-11-30-no-custom-commands-yet.md).
 //
 // Owner:   the app; outlives the gRPC server, and is outlived by what it is
 //          made of. Threads: thread-safe.
@@ -56,6 +57,10 @@ class ConnectorService final : public v1::ConnectorService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ListConnectorsRequest* request,
       v1::ListConnectorsResponse* response) override;
+  grpc::ServerUnaryReactor* ExecuteCommand(
+      grpc::CallbackServerContext* context,
+      const v1::ExecuteCommandRequest* request,
+      v1::ExecuteCommandResponse* response) override;
   grpc::ServerUnaryReactor* UpdateConnector(
       grpc::CallbackServerContext* context,
       const v1::UpdateConnectorRequest* request,

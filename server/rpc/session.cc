@@ -102,7 +102,7 @@ void Session::OnDone() {
 }
 
 void Session::Read() {
-  if (reading_ || ending_ || finished_) return;
+  if (reading_ || ending_ || finished_ || half_closed_) return;
   if (outbound_->bytes() > place_.terms.outbound_bytes) return;
   reading_ = true;
   StartRead(&request_);
@@ -120,9 +120,13 @@ void Session::Pump() {
                      "again over another stream")));
   }
   TakeEvents();
+  // First: an answer that is counted is behind it to be taken.
+  const bool all_answered = half_closed_ && commands_->AllAnswered();
   if (outbound_->Take(response_)) {
     writing_ = true;
     StartWrite(&response_);
+  } else if (all_answered) {
+    EndNow(absl::OkStatus());
   }
   Read();
 }
@@ -179,9 +183,8 @@ void Session::Beat(uint64_t chain) {
 
 void Session::OnReceived(bool ok) {
   reading_ = false;
-  // The controller has closed its side, or the call is dead.
-  if (!ok) return EndNow(absl::OkStatus());
   if (ending_) return;
+  if (!ok) return OnHalfClosed();
   heard_ = place_.executor.clock().SteadyNow();
   if (request_.messages().empty()) return EndNow(Wrong("an empty message"));
   for (v1::ControllerMessage& message : *request_.mutable_messages()) {
@@ -189,6 +192,15 @@ void Session::OnReceived(bool ok) {
     if (!handled.ok()) return EndNow(std::move(handled));
   }
   Read();
+}
+
+// The controller gives no more commands, and still wants its answers; or the
+// call is dead, and cancelled.
+void Session::OnHalfClosed() {
+  if (phase_ != Phase::kReady) return EndNow(absl::OkStatus());
+  half_closed_ = true;
+  commands_->OnEnd();
+  Pump();
 }
 
 absl::Status Session::Handle(v1::ControllerMessage& message) {

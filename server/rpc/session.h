@@ -35,7 +35,9 @@ struct SessionTerms {
 };
 
 //   HELLO ─hello─▶ TAKING OVER ─durable─▶ RECONCILING ─last desired─▶ READY
-//     └────────────── an error, silence, SUPERSEDED, the end ──────▶ ENDING ─▶
+//     └── an error, silence, SUPERSEDED, the end, a half-close ────▶ ENDING ─▶
+//
+// In READY a half-close is the end once all that was asked is answered.
 //
 // Owner:     itself, from Start to OnDone; the hub knows it.
 // Threads:   gRPC's callbacks and whoever ends it only post to its strand, to
@@ -76,6 +78,7 @@ class Session final
   Session(const Place& place, grpc::CallbackServerContext& context);
 
   void OnReceived(bool ok);
+  void OnHalfClosed();
   absl::Status Handle(v1::ControllerMessage& message);
   absl::Status HandleHello(const v1::ControllerHello& hello);
   void OnBegun(absl::StatusOr<std::shared_ptr<const void>> reign);
@@ -113,6 +116,7 @@ class Session final
   v1::SessionResponse response_;
   bool reading_ = false;
   bool writing_ = false;
+  bool half_closed_ = false;
   bool ending_ = false;
   bool finished_ = false;
   absl::Status end_status_;

@@ -10,6 +10,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <utility>
+#include <vector>
 
 namespace penstock::server {
 namespace {
@@ -35,7 +36,8 @@ absl::Status TooMuch(absl::string_view what) {
 template <typename Response>
 Commands::Answer<Response> SessionCommands::AnswerOf(
     uint64_t id, Response* (v1::SessionReply::*arm)()) {
-  return [outbound = outbound_, use = use_, id,
+  ++tally_->unanswered;
+  return [outbound = outbound_, use = use_, tally = tally_, id,
           arm](absl::StatusOr<Response> response) mutable {
     v1::WorkerMessage message;
     v1::SessionReply& reply = *message.mutable_reply();
@@ -46,6 +48,8 @@ Commands::Answer<Response> SessionCommands::AnswerOf(
       *reply.mutable_error() = wire::StatusToProto(response.status());
     }
     outbound->Push(std::move(message));
+    // Behind it: whoever counts this finds the answer.
+    if (--tally->unanswered == 0 && tally->has_ended) outbound->Wake();
     use.reset();
   };
 }
@@ -108,6 +112,26 @@ absl::Status SessionCommands::OnFragment(const v1::CommandFragment& fragment) {
     RunWaiting(std::string(upload.connector));
   }
   return absl::OkStatus();
+}
+
+void SessionCommands::OnEnd() {
+  tally_->has_ended = true;
+  const absl::Status cut =
+      Wrong("it was closed before all data of this command had come");
+  std::vector<std::string> lanes;
+  for (auto& [id, upload] : uploads_) {
+    if (upload.is_whole) continue;
+    upload.is_whole = true;
+    upload.failed = cut;
+    if (upload.open.has_value()) {
+      Fail(id, cut);
+    } else {
+      lanes.push_back(upload.connector);
+    }
+  }
+  for (const std::string& connector : lanes) {
+    if (waiting_.contains(connector)) RunWaiting(connector);
+  }
 }
 
 absl::Status SessionCommands::AddUpload(uint64_t id, const wire::Part& part,

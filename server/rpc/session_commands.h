@@ -10,6 +10,7 @@
 
 #include <absl/status/status.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -46,6 +47,11 @@ class SessionCommands {
   // its answer.
   absl::Status OnCommand(v1::SessionCommand& command);
   absl::Status OnFragment(const v1::CommandFragment& fragment);
+  // Nothing more comes: what waits for data is answered that it never will, and
+  // the outbound queue is woken once AllAnswered.
+  void OnEnd();
+  // Whether every command that was begun has its answer in the outbound queue.
+  bool AllAnswered() const { return tally_->unanswered == 0; }
 
  private:
   // A command whose fragments are on their way, or wait for their turn.
@@ -83,6 +89,13 @@ class SessionCommands {
   const Commands& commands_;
   const std::shared_ptr<SessionOutbound> outbound_;
   const std::shared_ptr<const void> use_;
+  // Shared with the answers. Either end sees what the other has just done: in
+  // the order of all of them.
+  struct Tally {
+    std::atomic<uint64_t> unanswered{0};
+    std::atomic<bool> has_ended{false};
+  };
+  const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
   v1::Fence fence_;
   uint64_t last_id_ = 0;
   uint64_t announced_ = 0;

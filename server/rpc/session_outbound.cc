@@ -18,6 +18,8 @@ void SessionOutbound::Push(v1::WorkerMessage message) {
   wake_();
 }
 
+void SessionOutbound::Wake() { wake_(); }
+
 bool SessionOutbound::Take(v1::SessionResponse& batch) {
   batch.clear_messages();
   core::MutexLock lock(mu_);

@@ -32,6 +32,8 @@ class SessionOutbound {
       : bytes_max_(bytes_max), wake_(std::move(wake)) {}
 
   void Push(v1::WorkerMessage message);
+  // As if something had been pushed. Beside others.
+  void Wake();
   // Moves what one message holds into `batch`. Returns: whether there is any.
   bool Take(v1::SessionResponse& batch);
   void Close();

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Ends real workers by SIGTERM in the middle of their work.
+"""Ends real workers by SIGTERM in the middle of their work, and the
+controller of one that is to notice.
 
 A worker that is told to go has until --drain-timeout to have its steps queued,
 released and committed. It is then not ready but alive, refuses new connectors,
 and ends with 0, or with 5 if something was left. A second signal ends it at
 once, with 6. One whose sink never returns from a call does not wait for it, and
-ends with 7. Whatever it left comes again from the source: exactly once.
+ends with 7. Whatever it left comes again from the source: exactly once. One
+without a controller pauses after its --orphan-timeout, and goes on with the
+next.
 """
 import argparse
+import json
 import os
 import signal
 import sys
@@ -36,6 +40,16 @@ def probe(port, path):
         return 0
 
 
+def metric(port, name):
+    """The first sample of `name`, or None."""
+    url = f"http://127.0.0.1:{port}/metrics"
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        for line in answer.read().decode().splitlines():
+            if line.startswith(name + "{"):
+                return float(line.rsplit(" ", 1)[1])
+    return None
+
+
 class Scene:
     def __init__(self, programs, directory, source, source_print):
         self.programs = programs
@@ -50,10 +64,10 @@ class Scene:
                     "step_bytes_max": "256KiB",
                     "chunk_bytes_max": "32KiB"})
 
-    def start_worker(self, drain_seconds, environment=None):
+    def start_worker(self, drain_seconds, *more, environment=None):
         return self.programs.start_worker(
             self.socket, os.path.join(self.site, "worker"),
-            "--drain-timeout", str(drain_seconds),
+            "--drain-timeout", str(drain_seconds), *more,
             admin=f"127.0.0.1:{self.port}", environment=environment)
 
     def start_run(self):
@@ -122,11 +136,40 @@ def interrupted(scene):
     return f"ended with {code}"
 
 
+def unled(scene):
+    """Its controller is killed: it pauses, says so, and goes on with the next."""
+    worker = scene.start_worker(5, "--orphan-timeout", "0.5")
+    run = scene.start_run()
+    harness.kill(run)
+
+    def connector():
+        url = f"http://127.0.0.1:{scene.port}/status.json"
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return json.load(answer)["connectors"][0]
+
+    harness.wait_until("its orphanhood", alive=[worker], condition=lambda:
+                       "orphaned_since" in connector())
+    seen = connector()
+    if seen["state"] != "PAUSED" or not seen["reason"].startswith("orphaned:"):
+        raise harness.Failure(f"it does not say that it is orphaned: {seen}")
+    if metric(scene.port, "penstock_orphaned") != 1:
+        raise harness.Failure("no metric says that it is orphaned")
+    run = scene.programs.start_run(scene.pipeline)
+    harness.wait_until("it to be led again", alive=[worker], condition=lambda:
+                       run.poll() is not None
+                       or "orphaned_since" not in connector())
+    harness.wait_for_end(run, 0)
+    harness.verify(scene.programs, scene.pipeline, scene.source_print)
+    worker.send_signal(signal.SIGTERM)
+    harness.wait_for_end(worker, COMPLETE)
+    return "paused, and went on"
+
+
 def hung(scene, hang_sync):
     """SIGTERM while calls of the sink do not return, all it has threads for."""
     mark = os.path.join(scene.site, "hang")
-    worker = scene.start_worker(2, {"LD_PRELOAD": hang_sync,
-                                    "PENSTOCK_TEST_HANG": mark})
+    worker = scene.start_worker(
+        2, environment={"LD_PRELOAD": hang_sync, "PENSTOCK_TEST_HANG": mark})
     run = scene.start_run()
     with open(mark, "w", encoding="ascii"):
         pass
@@ -162,7 +205,7 @@ def main():
         source = os.path.join(directory, "in.ndjson")
         harness.make_records(source, RECORDS, SEED)
         source_print = harness.fingerprint_of_file(source)
-        plays = [drained, orphaned, interrupted]
+        plays = [drained, orphaned, interrupted, unled]
         if arguments.hang_sync:
             plays.append(lambda scene: hung(scene, arguments.hang_sync))
             plays[-1].__name__ = "hung"

@@ -149,7 +149,21 @@ TEST_F(SessionControlTest, ABlackHoleIsNoticedByBothEnds) {
 
 // --- replay data of 64 MiB, and no message above 4 MiB -----------------------
 
-// Replays data of that length, and remembers how often.
+core::StepResult LongStep() {
+  // MessagePack's bin 32.
+  std::string data("\xc6\x03\xff\xff\xfb", 5);
+  data.resize(kReplayBytes, 'z');
+  core::StepResult result;
+  result.resume = core::Resume(
+      core::Resume::Replay{.seek = "null",
+                           .replay = std::move(data),
+                           .hash = core::StepHasher().Finish().value});
+  result.hash = core::StepHasher().Finish();
+  return result;
+}
+
+// Its only step is replayed by data of that length. Remembers how often it was
+// made, or replayed whole.
 class LongReader final : public core::InputReader {
  public:
   LongReader(core::InputConsumer& consumer, std::atomic<int>& whole)
@@ -162,6 +176,11 @@ class LongReader final : public core::InputReader {
         ++whole_;
       }
       consumer_.Replayed({}, core::StepHasher().Finish().value);
+    } else if (std::holds_alternative<core::ExtendCommand>(command)) {
+      consumer_.EndOfInput();
+    } else if (std::holds_alternative<core::QueueCommand>(command)) {
+      ++whole_;
+      consumer_.Extended({}, LongStep().resume, {});
     } else if (std::holds_alternative<core::DisconnectCommand>(command)) {
       closed_.store(true);
     }
@@ -192,19 +211,6 @@ class LongEndpoint final : public core::IntegratedInputEndpoint {
  private:
   std::atomic<int>& whole_;
 };
-
-core::StepResult LongStep() {
-  // MessagePack's bin 32.
-  std::string data("\xc6\x03\xff\xff\xfb", 5);
-  data.resize(kReplayBytes, 'z');
-  core::StepResult result;
-  result.resume = core::Resume(
-      core::Resume::Replay{.seek = "null",
-                           .replay = std::move(data),
-                           .hash = core::StepHasher().Finish().value});
-  result.hash = core::StepHasher().Finish();
-  return result;
-}
 
 class LongReplayTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -239,6 +245,27 @@ TEST_P(LongReplayTest, SurvivesACutInTheMiddle) {
     again = caller_.Replay(step, 0);
   }
   ASSERT_OK(again.status());
+  EXPECT_EQ(whole_, 1);
+}
+
+// What was made is retained: it is asked for again, and not made again.
+TEST_P(LongReplayTest, ComesDownThoughItIsCutInTheMiddle) {
+  caller_.open.journaled_steps = 0;
+  core::ConnectorSpec spec = LinesSpec("orders", "any", "", 1);
+  spec.limits.retained_bytes_max = 8 * kReplayBytes;
+  spec.limits.memory_max = 16 * kReplayBytes;
+  ASSERT_OK(caller_.Open(spec).status());
+  ASSERT_OK(caller_.Extend());
+  proxy_.CutAfter(kReplayBytes / 2);
+  EXPECT_THAT(caller_.Queue(0, 0).status(), HasReason(Reason::UNAVAILABLE));
+  EXPECT_EQ(proxy_.cuts(), 1);
+  absl::StatusOr<core::QueueReply> again = caller_.Queue(0, 0);
+  while (core::HasReason(again.status(), Reason::UNAVAILABLE)) {
+    again = caller_.Queue(0, 0);
+  }
+  ASSERT_OK(again.status());
+  ASSERT_NE(again->result, nullptr);
+  EXPECT_TRUE(again->result->resume == LongStep().resume);
   EXPECT_EQ(whole_, 1);
 }
 

@@ -264,6 +264,52 @@ TEST_F(SessionTest, FiveHundredEndWithTheWorker) {
   }
 }
 
+// Once pending answers were dropped by it (B127).
+TEST_F(SessionTest, AHalfCloseLosesNoAnswer) {
+  Open("orders");
+  SessionWire wire(worker_.target());
+  (void)wire.Initialize(1);
+  ASSERT_TRUE(wire.Send(Extend(1)));
+  // Answered when its deadline is over: nothing will be completed.
+  v1::SessionCommand prepare;
+  prepare.set_id(2);
+  SetRef(*prepare.mutable_prepare_checkpoint()->mutable_connector());
+  prepare.mutable_prepare_checkpoint()->set_steps(1);
+  *prepare.mutable_prepare_checkpoint()->mutable_deadline() =
+      wire::DurationToProto(absl::Milliseconds(500));
+  ASSERT_TRUE(wire.Send(prepare));
+  for (uint64_t id = 3; id <= 102; ++id) {
+    v1::SessionCommand get;
+    get.set_id(id);
+    get.mutable_get_connector()->set_connector("orders");
+    ASSERT_TRUE(wire.Send(get));
+  }
+  // Announced, and never sent.
+  v1::SessionCommand open;
+  open.set_id(103);
+  v1::OpenConnectorStart& start = *open.mutable_open_connector();
+  start.set_request_id("open");
+  *start.mutable_spec() = wire::SpecToProto(LinesSpec("carts", path_, ""));
+  start.mutable_writer()->set_epoch(1);
+  start.mutable_writer()->set_open_number(1);
+  start.set_incarnation("incarnation");
+  start.mutable_position()->set_format("json");
+  start.mutable_position()->mutable_part()->set_length(1000);
+  ASSERT_TRUE(wire.Send(open));
+  wire.CloseMySide();
+  std::map<uint64_t, bool> failed;
+  while (const auto message = wire.Next()) {
+    if (message->has_reply()) {
+      failed[message->reply().id()] = message->reply().has_error();
+    }
+  }
+  EXPECT_OK(wire.End());
+  EXPECT_EQ(failed.size(), 103u);
+  for (const auto& [id, has_failed] : failed) {
+    EXPECT_EQ(has_failed, id == 103) << id;
+  }
+}
+
 // Whoever does not read misses events, and is told so by a new beginning.
 TEST_F(SessionTest, ASlowReaderLosesItsWatchAndNotItsSession) {
   Open("orders");

@@ -36,6 +36,8 @@ SessionWire::~SessionWire() {
   (void)End();
 }
 
+void SessionWire::CloseMySide() { stream_->WritesDone(); }
+
 v1::ControllerMessage SessionWire::Hello(uint64_t epoch,
                                          const std::string& pipeline) {
   v1::ControllerMessage message;

@@ -35,6 +35,8 @@ class SessionWire {
   v1::SessionReply ReplyTo(uint64_t id);
   // Hello, inventory, desired, complete. Returns: the inventory.
   std::vector<v1::InventoryEntry> Initialize(uint64_t epoch);
+  // Nothing more will be sent.
+  void CloseMySide();
   // Reads to the end. Returns: how it ended.
   absl::Status End();
 

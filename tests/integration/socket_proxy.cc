@@ -72,8 +72,8 @@ void SocketProxy::Accept() {
   Wire& wire = wires_.emplace_back();
   wire.client = client;
   wire.worker = worker;
-  wire.up = {.from = client, .to = worker, .held = {}, .is_up = true};
-  wire.down = {.from = worker, .to = client, .held = {}, .is_up = false};
+  wire.up = {.from = client, .to = worker, .held = {}};
+  wire.down = {.from = worker, .to = client, .held = {}};
 }
 
 bool SocketProxy::Forward(Way& way) {
@@ -89,7 +89,7 @@ bool SocketProxy::Forward(Way& way) {
   if (sent < 0 && errno != EAGAIN) return false;
   if (sent <= 0) return true;
   way.held.erase(way.held.begin(), way.held.begin() + sent);
-  if (!way.is_up || cut_after_ < 0) return true;
+  if (cut_after_ < 0) return true;
   cut_after_ -= sent;
   if (cut_after_ >= 0) return true;
   cut_after_ = -1;

@@ -33,7 +33,7 @@ class SocketProxy {
   // Nothing passes any more, nothing is closed, nothing new is answered; or all
   // is as before.
   void SetBlackHole(bool is_one) { is_black_hole_ = is_one; }
-  // Connections break when clients have sent so many bytes more. Once.
+  // Connections break when so many bytes more have passed, both ways. Once.
   void CutAfter(int64_t bytes) { cut_after_ = bytes; }
   // How many connections were cut.
   int cuts() const { return cuts_; }
@@ -43,7 +43,6 @@ class SocketProxy {
     int from = -1;
     int to = -1;
     std::vector<char> held;
-    bool is_up = false;
   };
   struct Wire {
     int client = -1;

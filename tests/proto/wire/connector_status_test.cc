@@ -166,6 +166,36 @@ TEST(ConnectorStatusTest, ShardsHealthErrorsAndBlockersComeBack) {
   EXPECT_EQ(back.blockers[0].kind, core::Blocker::Kind::kUnreleasedStep);
 }
 
+TEST(ConnectorStatusTest, OrphanhoodComesBackInShortToo) {
+  core::ConnectorStatus status = FullStatus();
+  EXPECT_FALSE(ConnectorToProto(status).has_orphaned_since());
+  EXPECT_FALSE(SummaryToProto(status).has_orphaned_since());
+  status.orphaned_since = absl::FromUnixSeconds(30);
+  ASSERT_OK_AND_ASSIGN(const auto whole, FromProto(Response(status)));
+  EXPECT_EQ(whole.orphaned_since, status.orphaned_since);
+  ASSERT_OK_AND_ASSIGN(const auto in_short, FromProto(SummaryToProto(status)));
+  EXPECT_EQ(in_short.orphaned_since, status.orphaned_since);
+}
+
+TEST(ConnectorStatusTest, WhatWasAttemptedComesBack) {
+  core::ConnectorStatus status = FullStatus();
+  EXPECT_FALSE(ConnectorToProto(status).has_last_update());
+  status.attempt = core::SpecAttempt{
+      .spec_bytes = status.spec_bytes,
+      .time = absl::FromUnixSeconds(31),
+      .result = core::MakeError(core::Reason::INVALID_CONFIG, "no")};
+  const v1::Connector shown = ConnectorToProto(status);
+  EXPECT_EQ(shown.last_update().spec_hash(), shown.spec_hash());
+  ASSERT_OK_AND_ASSIGN(const auto back, FromProto(Response(status)));
+  ASSERT_TRUE(back.attempt.has_value());
+  EXPECT_EQ(back.attempt->spec_bytes, status.spec_bytes);
+  EXPECT_EQ(back.attempt->time, absl::FromUnixSeconds(31));
+  EXPECT_THAT(back.attempt->result,
+              core::HasReason(core::Reason::INVALID_CONFIG));
+  status.attempt->result = absl::OkStatus();
+  EXPECT_FALSE(ConnectorToProto(status).last_update().has_error());
+}
+
 TEST(ConnectorStatusTest, LastStepIsAbsentBeforeTheFirst) {
   core::ConnectorStatus status = FullStatus();
   EXPECT_EQ(ConnectorToProto(status).last_step(), 109u);

@@ -504,7 +504,6 @@ TEST(SpecTest, OtherValuesThatTheCoreLacksAreUnsupported) {
   spec.mutable_limits()->set_journal_rows_max(1);
   spec.mutable_limits()->set_watch_events_max(1);
   spec.mutable_limits()->set_watch_bytes_max(1);
-  spec.mutable_orphan_timeout()->set_seconds(1);
   spec.mutable_versions()->set_route(2);
   EXPECT_THAT(FieldsOf(spec),
               ElementsAre("connectors[0].limits.transaction_max",
@@ -514,9 +513,14 @@ TEST(SpecTest, OtherValuesThatTheCoreLacksAreUnsupported) {
                           "connectors[0].limits.journal_rows_max",
                           "connectors[0].limits.watch_events_max",
                           "connectors[0].limits.watch_bytes_max",
-                          "connectors[0].orphan_timeout",
                           "connectors[0].versions.route"));
   EXPECT_THAT(SpecFromProto(spec), HasReason(Reason::UNSUPPORTED));
+}
+
+TEST(SpecTest, OrphanTimeoutIsNeverZero) {
+  v1::ConnectorSpec spec = Smallest();
+  spec.mutable_orphan_timeout();
+  EXPECT_THAT(FieldsOf(spec), ElementsAre("connectors[0].orphan_timeout"));
 }
 
 TEST(SpecTest, BytesThatDoNotParseAreDamage) {

@@ -2,8 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/connector/lanes.h"
-#include "tests/core/connector/harness.h"
-#include "tests/support/fake_filesystem.h"
+#include "tests/server/dispatch/dispatcher_fixture.h"
 #include "tests/support/status_matchers.h"
 
 #include <gmock/gmock.h>
@@ -24,77 +23,7 @@ using core::HasReason;
 using core::Nothing;
 using core::Reason;
 
-// A dispatcher over the connector harness's fakes, on one thread.
-class DispatcherTest : public testing::Test {
- protected:
-  DispatcherTest() : paths_({}) {
-    harness_.request.spec.limits.memory_max = uint64_t{1} << 30;
-    MakeDispatcher();
-  }
-
-  void MakeDispatcher() {
-    dispatcher_ = nullptr;
-    auto dispatcher = Dispatcher::Create(
-        {.memory_max = uint64_t{4} << 30},
-        core::ConnectorRuntime{.executor = executor(),
-                               .io = executor(),
-                               .environment = {.files = files_,
-                                               .io = executor(),
-                                               .clock = executor().clock(),
-                                               .paths = paths_},
-                               .registry = harness_.registry,
-                               .random_seed = 0},
-        MakeFileFenceStore(files_, "/state"), nullptr);
-    EXPECT_OK(dispatcher.status());
-    dispatcher_ = *std::move(dispatcher);
-  }
-
-  core::ManualExecutor& executor() { return harness_.executor; }
-  static core::Fence FenceOf(uint64_t epoch) {
-    return {.pipeline = "pipeline",
-            .controller_id = "c",
-            .epoch = epoch,
-            .nonce = "nonce-of-it"};
-  }
-  CommandHeader Header(uint64_t epoch) const {
-    CommandHeader header;
-    header.fence = FenceOf(epoch);
-    header.ref = {.connector = "connector", .instance = instance_};
-    return header;
-  }
-  Answer<core::OpenReply> StartOpen(uint64_t epoch) {
-    core::OpenRequest request = harness_.request;
-    request.fence = FenceOf(epoch);
-    request.writer = {.epoch = epoch, .open_number = 1};
-    Answer<core::OpenReply> answer;
-    dispatcher_->Open(request, answer.Callback());
-    return answer;
-  }
-  void Open(uint64_t epoch) {
-    const Answer<core::OpenReply> answer = StartOpen(epoch);
-    executor().RunUntilIdle();
-    ASSERT_OK(answer.status());
-    instance_ = answer->instance;
-    Answer<Nothing> extended;
-    dispatcher_->Extend(Header(epoch), extended.Callback());
-    executor().RunUntilIdle();
-    ASSERT_OK(extended.status());
-  }
-  Answer<core::QueueReply> Queue(CommandHeader header, absl::Duration wait) {
-    core::QueueRequest queue;
-    queue.step = 0;
-    queue.wait = wait;
-    Answer<core::QueueReply> answer;
-    dispatcher_->Queue(std::move(header), queue, answer.Callback());
-    return answer;
-  }
-
-  core::Harness harness_;
-  core::FakeFileSystem files_;
-  const core::PathPolicy paths_;
-  std::unique_ptr<Dispatcher> dispatcher_;
-  std::string instance_;
-};
+class DispatcherTest : public DispatcherFixture {};
 
 // The connector is busy when the old controller's command comes, so that the
 // release it carries is answered late, and the command handed over later still.
