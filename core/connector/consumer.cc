@@ -2,6 +2,7 @@
 
 #include "core/base/check.h"
 #include "core/base/error.h"
+#include "core/contract/batch_estimate.h"
 
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
@@ -134,10 +135,10 @@ std::shared_ptr<ConnectorMetrics> Consumer::custom_metrics() const {
 }
 
 uint64_t Consumer::Estimate(const RecordBatch& batch) const {
-  const BufferSize size = batch.size();
   return std::max<uint64_t>(
-      1, options_.estimator->EstimateBytes(size.records, size.bytes) +
-             size.records * options_.row_table_bytes + batch.BadRecordBytes());
+      1, EstimateBatch(*options_.estimator, options_.nested, batch) +
+             batch.size().records * options_.row_table_bytes +
+             batch.BadRecordBytes());
 }
 
 uint64_t Consumer::MaxBatchSize() const {

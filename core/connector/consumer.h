@@ -17,6 +17,7 @@
 #include "core/contract/watermark.h"
 #include "core/handoff/budget.h"
 #include "core/record/buffer_size.h"
+#include "core/record/nested_size.h"
 #include "core/record/record_batch.h"
 
 #include <absl/base/thread_annotations.h>
@@ -135,6 +136,8 @@ class Consumer final : public InputConsumer {
     uint64_t queued_bytes_max = 0;
     // Estimates encoded sizes; shared by no encoding thread.
     std::unique_ptr<const RowEncoder> estimator;
+    // Of the records.
+    NestedSizer nested{Schema()};
     // What a chunk holds of each row beside the row.
     uint64_t row_table_bytes = 0;
     // Whether bad records go to dead letters.

@@ -163,6 +163,7 @@ absl::Status OpenSource(const OpeningContext& context,
     options.row_table_bytes = sizeof(RowPosition);
   }
   const ConnectorSpec& spec = context.request.spec;
+  options.nested = NestedSizer(spec.schema);
   options.keeps_bad_records = spec.dead_letter != nullptr &&
                               spec.on_parse_error == BadRecordPolicy::kSkip;
   options.budget = opened.budget;

@@ -142,11 +142,13 @@ class Parser {
   // starts (a header that names the fields); 0: nothing.
   virtual size_t PrologueBytesMax() const { return 0; }
   // Tells it the first PrologueBytesMax() bytes, or all that there are by now.
-  // A source does so before it has a fragment of an input parsed, at whatever
+  // `offset`: of the first, where the source passes over what is before it. A
+  // source does so before it has a fragment of an input parsed, at whatever
   // offset, until the answer is true: all that there was to know is known. What
   // was known of another input is forgotten.
   // Errors: INVALID_CONFIG if no record of such a source will ever be good.
-  virtual absl::StatusOr<bool> LearnPrologue(absl::string_view /*beginning*/) {
+  virtual absl::StatusOr<bool> LearnPrologue(absl::string_view /*beginning*/,
+                                             uint64_t /*offset*/) {
     return true;
   }
 };

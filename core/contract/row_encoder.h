@@ -24,8 +24,11 @@ class RowEncoder {
   // with Reason::INTERNAL: the encoder is broken for good.
   virtual absl::Status Encode(const Record& record, FrameBuffer& out) = 0;
   // An upper estimate of the encoded size of `payload_bytes` in `records`
-  // records, for the budget.
+  // records, for the budget; besides what comes of values inside of others.
+  // `payload_bytes`: with NestedSize::text_bytes.
   virtual size_t EstimateBytes(size_t records, size_t payload_bytes) const = 0;
+  // And of each of NestedSize::values, besides its text, at most.
+  virtual size_t NestedValueBytes() const { return 0; }
   // A fresh, empty encoder with the same configuration.
   virtual std::unique_ptr<RowEncoder> Clone() const = 0;
   // Null where every row is in `out` when Encode returns.

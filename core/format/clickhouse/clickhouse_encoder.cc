@@ -22,26 +22,28 @@ using Kind = ClickHouseKind;
 struct Table {
   std::vector<std::string> names;
   std::vector<ClickHouseType> types;
-  // See EstimateBytes: for each record, and for each byte of payload.
+  // See EstimateBytes: for each record, and for each value inside of others.
   size_t record_bytes = 0;
-  size_t payload_factor = 1;
+  size_t nested_bytes = 0;
 };
 
-// How many bytes may come of one: of an element of an array, or of a member.
-size_t PayloadFactor(const Column& column, const ClickHouseType& type) {
-  size_t factor = 1;
+// The longest that a value inside of others is, besides its text; a tuple's
+// fields are counted by themselves.
+size_t NestedBytes(const Column& column, const ClickHouseType& type) {
+  size_t bytes = 0;
   for (size_t i = 0; i < type.children.size(); ++i) {
     const Column& child = column.children[i];
     const ClickHouseType& child_type = type.children[i];
-    const size_t each =
-        type.kind == Kind::kTuple ? 0 : ClickHouseFixedBytes(child, child_type);
-    factor = std::max({factor, each, PayloadFactor(child, child_type)});
+    const size_t own = child_type.kind == Kind::kTuple
+                           ? 0
+                           : ClickHouseFixedBytes(child, child_type);
+    bytes = std::max({bytes, own, NestedBytes(child, child_type)});
   }
-  return factor;
+  return bytes;
 }
 
 size_t Estimate(const Table& table, size_t records, size_t payload_bytes) {
-  return records * table.record_bytes + payload_bytes * table.payload_factor;
+  return records * table.record_bytes + payload_bytes;
 }
 
 absl::Status CheckWidth(const Record& record, const Table& table) {
@@ -109,6 +111,7 @@ class RowBinaryEncoder final : public RowEncoder {
   size_t EstimateBytes(size_t records, size_t payload_bytes) const override {
     return Estimate(*table_, records, payload_bytes);
   }
+  size_t NestedValueBytes() const override { return table_->nested_bytes; }
   std::unique_ptr<RowEncoder> Clone() const override {
     return std::make_unique<RowBinaryEncoder>(table_);
   }
@@ -169,6 +172,7 @@ class NativeEncoder final : public ColumnarEncoder {
     // A chunk has at least one row.
     return Estimate(*table_, records, payload_bytes) + records * header_bytes_;
   }
+  size_t NestedValueBytes() const override { return table_->nested_bytes; }
   std::unique_ptr<RowEncoder> Clone() const override {
     return std::make_unique<NativeEncoder>(table_);
   }
@@ -210,8 +214,8 @@ absl::StatusOr<std::unique_ptr<RowEncoder>> MakeClickHouseEncoder(
     }
     RETURN_IF_ERROR(CheckClickHouseColumn(column, type));
     table->record_bytes += ClickHouseFixedBytes(column, type);
-    table->payload_factor =
-        std::max(table->payload_factor, PayloadFactor(column, type));
+    table->nested_bytes =
+        std::max(table->nested_bytes, NestedBytes(column, type));
     table->names.push_back(column.name);
     table->types.push_back(std::move(type));
   }

@@ -324,8 +324,9 @@ absl::Status CheckClickHouseColumn(const Column& column,
 }
 
 size_t ClickHouseFixedBytes(const Column& column, const ClickHouseType& type) {
-  // Of text shorter than 4 GiB; of what is printed, a moment at most.
-  constexpr size_t kLength = 5;
+  // Of text shorter than 4 GiB, and of a number that is text now; of what is
+  // printed, a moment at most.
+  constexpr size_t kText = 5 + 16;
   constexpr size_t kPrinted = 40;
   size_t bytes = type.nullable ? 1 : 0;
   switch (type.kind) {
@@ -338,7 +339,7 @@ size_t ClickHouseFixedBytes(const Column& column, const ClickHouseType& type) {
                            column.type == SqlType::kVarbinary ||
                            column.type == SqlType::kVariant ||
                            column.type == SqlType::kDecimal;
-      return bytes + (is_text ? kLength : kPrinted);
+      return bytes + (is_text ? kText : kPrinted);
     }
     case Kind::kTuple:
       for (size_t i = 0; i < type.children.size(); ++i) {

@@ -146,8 +146,9 @@ size_t CsvEncoder::EstimateBytes(size_t records, size_t payload_bytes) const {
   if (columns_ == 0) return records + payload_bytes;
   // Escapes double text, base64 becomes hexadecimal digits, and a number or a
   // moment may be written at greater length than it came: 1e20, 2026-01-31T01Z.
-  constexpr size_t kFieldBytes = 16;
-  return records * (1 + kFieldBytes * columns_) + 2 * payload_bytes;
+  constexpr size_t kFieldBytes = 20;
+  const size_t field = std::max(kFieldBytes, null_.value_or("").size() + 1);
+  return records * (1 + field * columns_) + 2 * payload_bytes;
 }
 
 }  // namespace penstock::core

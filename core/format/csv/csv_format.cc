@@ -405,8 +405,9 @@ size_t CsvParser::PrologueBytesMax() const {
   return config_.header ? kPrologueBytesMax : 0;
 }
 
-absl::StatusOr<bool> CsvParser::LearnPrologue(absl::string_view beginning) {
-  return Learn(beginning, 0, false);
+absl::StatusOr<bool> CsvParser::LearnPrologue(absl::string_view beginning,
+                                              uint64_t offset) {
+  return Learn(beginning, offset, false);
 }
 
 absl::StatusOr<bool> CsvParser::Learn(absl::string_view text, uint64_t offset,

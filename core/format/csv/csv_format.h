@@ -47,7 +47,8 @@ class CsvParser final : public Parser {
   void SetPosition(uint64_t record_number, uint64_t line) override;
   size_t RecordBytesMax() const override { return config_.record_bytes_max; }
   size_t PrologueBytesMax() const override;
-  absl::StatusOr<bool> LearnPrologue(absl::string_view beginning) override;
+  absl::StatusOr<bool> LearnPrologue(absl::string_view beginning,
+                                     uint64_t offset) override;
 
  private:
   static constexpr uint32_t kNoColumn = 0xffffffff;

@@ -9,6 +9,7 @@
 
 #include <absl/strings/string_view.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -204,14 +205,42 @@ void AppendValue(const Column& column, const Value& value, FrameBuffer& out) {
   }
 }
 
+// A member with its name, besides the text that came: of a time that was a few
+// bytes, or of a number that is text now, there is more.
+size_t OwnBytes(const Column& column) {
+  constexpr size_t kHeadBytes = 5;
+  constexpr size_t kTimeBytes = 40;
+  constexpr size_t kOtherBytes = 16;
+  const bool is_time =
+      column.type >= SqlType::kDate && column.type <= SqlType::kTimestamptz;
+  return 2 * kHeadBytes + column.name.size() +
+         (is_time ? kTimeBytes : kOtherBytes);
+}
+
+// The same with the fields of a struct, which are there once.
+size_t MemberBytes(const Column& column) {
+  size_t bytes = OwnBytes(column);
+  if (column.type != SqlType::kStruct) return bytes;
+  for (const Column& child : column.children) bytes += MemberBytes(child);
+  return bytes;
+}
+
+// The longest that stands inside of others; fields count by themselves there.
+size_t NestedBytes(const Column& column) {
+  size_t bytes = 0;
+  for (const Column& child : column.children) {
+    bytes = std::max({bytes, OwnBytes(child), NestedBytes(child)});
+  }
+  return bytes;
+}
+
 }  // namespace
 
 MsgpackEncoder::MsgpackEncoder(Schema schema, FrameKind frames)
     : schema_(std::move(schema)), frames_(frames) {
-  // A name's head, and that of its value.
-  constexpr size_t kHeadsBytes = 10;
   for (const Column& column : schema_.columns) {
-    names_bytes_ += column.name.size() + kHeadsBytes;
+    record_bytes_ += MemberBytes(column);
+    nested_bytes_ = std::max(nested_bytes_, NestedBytes(column));
   }
 }
 
@@ -247,13 +276,12 @@ absl::Status MsgpackEncoder::EncodeBytes(const Record& record,
   return absl::OkStatus();
 }
 
-// A number of JSON is two bytes with its comma where it has nine here at most.
 size_t MsgpackEncoder::EstimateBytes(size_t records,
                                      size_t payload_bytes) const {
   constexpr size_t kMessageBytes = 12;
   const size_t each = frames_ == FrameKind::kMessages ? kMessageBytes : 0;
   if (schema_.IsEmpty()) return records * each + payload_bytes;
-  return records * (each + 5 + names_bytes_) + 5 * payload_bytes;
+  return records * (each + record_bytes_) + payload_bytes;
 }
 
 }  // namespace penstock::core

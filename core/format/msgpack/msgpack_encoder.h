@@ -36,6 +36,7 @@ class MsgpackEncoder final : public RowEncoder {
   // concatenated frames; MALFORMED_FRAME there for one that is no MessagePack.
   absl::Status Encode(const Record& record, FrameBuffer& out) override;
   size_t EstimateBytes(size_t records, size_t payload_bytes) const override;
+  size_t NestedValueBytes() const override { return nested_bytes_; }
   std::unique_ptr<RowEncoder> Clone() const override {
     return std::make_unique<MsgpackEncoder>(schema_, frames_);
   }
@@ -45,8 +46,10 @@ class MsgpackEncoder final : public RowEncoder {
 
   const Schema schema_;
   const FrameKind frames_;
-  // Of the columns' names, as they are written.
-  size_t names_bytes_ = 0;
+  // See EstimateBytes: of a record, besides its text, and of each value inside
+  // of others.
+  size_t record_bytes_ = 5;
+  size_t nested_bytes_ = 0;
   // A message's value.
   FrameBuffer value_;
 };

@@ -1,6 +1,7 @@
 #include "core/sinks/postgres/postgres_encoder.h"
 
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/base/status_macros.h"
 #include "core/contract/sink_error.h"
 #include "core/sinks/postgres/binary_field.h"
@@ -64,6 +65,8 @@ size_t FixedBytes(const PgColumn& column) {
     case PgLayout::kUuid:
       return kLength + 16;
     case PgLayout::kText:
+      // A number may be longer as text.
+      return kLength + 16;
     case PgLayout::kJson:
     case PgLayout::kJsonb:
     case PgLayout::kBytea:
@@ -73,32 +76,34 @@ size_t FixedBytes(const PgColumn& column) {
   return kLength;
 }
 
-// How many bytes come of one of JSON in an array: of "" and a comma, or of a
-// digit and a comma.
-size_t ElementFactor(const PgColumn& column) {
-  switch (column.layout) {
-    case PgLayout::kInt2:
-    case PgLayout::kInt4:
-    case PgLayout::kFloat4:
-      return 4;
-    case PgLayout::kInt8:
-    case PgLayout::kFloat8:
-      return 6;
-    case PgLayout::kNumeric:
-      return 7;
-    default:
-      return 2;
-  }
+// Of the text form: moments are the longest, quotes and a comma about each.
+constexpr size_t kTextValue = 44;
+
+// A name in JSON that is text of COPY: backslashes are doubled there.
+size_t NameBytes(const Column& declared) {
+  std::string json;
+  AppendJsonString(declared.name, json);
+  return json.size() +
+         static_cast<size_t>(std::count(json.begin(), json.end(), '\\'));
 }
 
-// Of the text form: times are the longest, a tab or a comma behind each.
-constexpr size_t kTextValue = 32;
-
-// Of a value as JSON: members are named, also those that did not come.
+// Of a value as JSON: members are named, also those that did not come. What is
+// in arrays and maps counts by itself.
 size_t JsonBytes(const Column& declared) {
   size_t bytes = kTextValue;
+  if (declared.type != SqlType::kStruct) return bytes;
   for (const Column& child : declared.children) {
-    bytes += child.name.size() + JsonBytes(child);
+    bytes += NameBytes(child) + JsonBytes(child);
+  }
+  return bytes;
+}
+
+// The longest of the values inside of `declared`.
+size_t NestedJsonBytes(const Column& declared) {
+  size_t bytes = 0;
+  for (const Column& child : declared.children) {
+    bytes = std::max(
+        {bytes, NameBytes(child) + kTextValue, NestedJsonBytes(child)});
   }
   return bytes;
 }
@@ -112,14 +117,29 @@ size_t RecordBytes(const RowPlan& plan) {
   return bytes;
 }
 
-size_t PayloadFactor(const RowPlan& plan) {
-  // Escapes double text; without them a value has the bytes that came.
-  size_t factor = plan.is_binary ? 1 : 2;
+size_t NestedBytes(const RowPlan& plan) {
+  size_t bytes = 0;
   for (const PlannedColumn& planned : plan.columns) {
-    if (!planned.column.is_array) continue;
-    factor = std::max(factor, ElementFactor(planned.column));
+    size_t own = 0;
+    if (planned.as_json) {
+      own = NestedJsonBytes(planned.declared);
+    } else if (planned.column.is_array) {
+      PgColumn element = planned.column;
+      element.is_array = false;
+      own = plan.is_binary ? FixedBytes(element) : kTextValue;
+    }
+    bytes = std::max(bytes, own);
   }
-  return factor;
+  return bytes;
+}
+
+// Escapes double text, and bytes as text; otherwise a value has the bytes that
+// came.
+size_t PayloadFactor(const RowPlan& plan) {
+  const bool has_json =
+      std::any_of(plan.columns.begin(), plan.columns.end(),
+                  [](const PlannedColumn& planned) { return planned.as_json; });
+  return plan.is_binary && !has_json ? 1 : 2;
 }
 
 }  // namespace
@@ -127,7 +147,8 @@ size_t PayloadFactor(const RowPlan& plan) {
 PostgresEncoder::PostgresEncoder(std::shared_ptr<const RowPlan> plan)
     : plan_(std::move(plan)),
       record_bytes_(RecordBytes(*plan_)),
-      payload_factor_(PayloadFactor(*plan_)) {}
+      payload_factor_(PayloadFactor(*plan_)),
+      nested_bytes_(NestedBytes(*plan_)) {}
 
 absl::Status PostgresEncoder::Encode(const Record& record, FrameBuffer& out) {
   RETURN_IF_ERROR(CheckRecord(record));

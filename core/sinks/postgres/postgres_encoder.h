@@ -23,6 +23,7 @@ class PostgresEncoder final : public RowEncoder {
   // only added.
   absl::Status Encode(const Record& record, FrameBuffer& out) override;
   size_t EstimateBytes(size_t records, size_t payload_bytes) const override;
+  size_t NestedValueBytes() const override { return nested_bytes_; }
   std::unique_ptr<RowEncoder> Clone() const override;
 
  private:
@@ -31,10 +32,11 @@ class PostgresEncoder final : public RowEncoder {
   absl::Status CheckRecord(const Record& record) const;
 
   const std::shared_ptr<const RowPlan> plan_;
-  // See EstimateBytes: at most so many for each record, and for each byte of
-  // it.
+  // See EstimateBytes: at most so many for each record, for each byte of it,
+  // and for each value inside of others.
   const size_t record_bytes_;
   const size_t payload_factor_;
+  const size_t nested_bytes_;
 };
 
 }  // namespace penstock::core

@@ -22,14 +22,16 @@ constexpr uint64_t kBlockBytesMin = 4096;
 
 }  // namespace
 
-absl::StatusOr<bool> LearnPrologue(Content& content, Parser& parser) {
+absl::StatusOr<bool> LearnPrologue(Content& content, Parser& parser,
+                                   uint64_t begin) {
   const size_t bytes_max = parser.PrologueBytesMax();
   if (bytes_max == 0) return true;
-  ASSIGN_OR_RETURN(const uint64_t size, content.SizeUpTo(bytes_max));
-  std::string beginning(std::min<uint64_t>(bytes_max, size), '\0');
-  ASSIGN_OR_RETURN(const size_t got, content.Peek(0, beginning));
+  ASSIGN_OR_RETURN(const uint64_t size, content.SizeUpTo(begin + bytes_max));
+  std::string beginning(
+      std::min<uint64_t>(bytes_max, size - std::min(size, begin)), '\0');
+  ASSIGN_OR_RETURN(const size_t got, content.Peek(begin, beginning));
   beginning.resize(got);
-  return parser.LearnPrologue(beginning);
+  return parser.LearnPrologue(beginning, begin);
 }
 
 FragmentReader::FragmentReader(Content& content, const Parser& parser,

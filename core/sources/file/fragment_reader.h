@@ -24,10 +24,11 @@ enum class Tail {
   kHold
 };
 
-// Tells `parser` what the file begins with. Returns: whether it knows all of
-// that now (Parser::LearnPrologue). Errors: those of the parser and the
-// content.
-absl::StatusOr<bool> LearnPrologue(Content& content, Parser& parser);
+// Tells `parser` what the file begins with, from `begin` on. Returns: whether
+// it knows all of that now (Parser::LearnPrologue). Errors: those of the parser
+// and the content.
+absl::StatusOr<bool> LearnPrologue(Content& content, Parser& parser,
+                                   uint64_t begin);
 
 // Reads a block at a time, from wherever it was put. What lies behind the last
 // boundary of a block is read again with the next one. A record longer than a

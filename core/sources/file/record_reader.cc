@@ -43,6 +43,16 @@ FragmentReader::Before BeforeOf(const FilePosition& place) {
                              : FragmentReader::Before::kRecord;
 }
 
+// The NUL bytes that a text begins with, if they are too many for its own.
+absl::StatusOr<uint64_t> CountNulRun(Content& content) {
+  char first = 0;
+  ASSIGN_OR_RETURN(const size_t got,
+                   content.Peek(0, std::span<char>(&first, 1)));
+  if (got == 0 || first != '\0') return 0;
+  ASSIGN_OR_RETURN(const uint64_t nuls, content.CountNuls());
+  return nuls < kNulRunMin ? 0 : nuls;
+}
+
 }  // namespace
 
 RecordReader::RecordReader(const Environment& environment,
@@ -91,7 +101,7 @@ void RecordReader::GoTo(KnownFile& file, const FilePosition& place) {
 absl::StatusOr<RecordReader::Result> RecordReader::Read(
     KnownFile& file, std::optional<uint64_t> limit) {
   Result result;
-  if (file.position.end == 0 && options_.follows && parser_->IsText()) {
+  if (file.position.end == 0 && PassesNuls()) {
     ASSIGN_OR_RETURN(const bool passed, PassNuls(file, limit, result));
     if (passed) return result;
   }
@@ -123,7 +133,11 @@ absl::StatusOr<RecordReader::Result> RecordReader::Read(
   if (piece.fragment.has_value() && !is_cut_off) {
     if (prologue_of_ != file.position.id) {
       prologue_of_.reset();
-      ASSIGN_OR_RETURN(const bool is_known, LearnPrologue(content, *parser_));
+      ASSIGN_OR_RETURN(const uint64_t nuls, PassesNuls()
+                                                ? CountNulRun(content)
+                                                : absl::StatusOr<uint64_t>(0));
+      ASSIGN_OR_RETURN(const bool is_known,
+                       LearnPrologue(content, *parser_, nuls));
       if (is_known) prologue_of_ = file.position.id;
     }
     const Place before = PlaceOf(file.position);
@@ -160,12 +174,8 @@ absl::StatusOr<bool> RecordReader::PassNuls(KnownFile& file,
                                             std::optional<uint64_t> limit,
                                             Result& result) {
   Content& content = file.reading->file.content();
-  char first = 0;
-  ASSIGN_OR_RETURN(const size_t got,
-                   content.ReadAt(0, std::span<char>(&first, 1)));
-  if (got == 0 || first != '\0') return false;
-  ASSIGN_OR_RETURN(uint64_t nuls, content.CountNuls());
-  if (nuls < kNulRunMin) return false;
+  ASSIGN_OR_RETURN(uint64_t nuls, CountNulRun(content));
+  if (nuls == 0) return false;
   if (limit.has_value()) nuls = std::min(nuls, *limit);
   ASSIGN_OR_RETURN(const uint64_t size, content.SizeUpTo(nuls + 1));
   result.at_end = size <= nuls;

@@ -77,6 +77,7 @@ class RecordReader {
       KnownFile& file, std::optional<uint64_t> limit);
   // Whether more may come behind what is there.
   bool MayGrow(const KnownFile& file, std::optional<uint64_t> limit) const;
+  bool PassesNuls() const { return options_.follows && parser_->IsText(); }
   // Many NUL bytes at the beginning of a text that is followed are no record: a
   // writer that went on at its old place left them when the file had been cut
   // off. True: there are some, and `result` says so.

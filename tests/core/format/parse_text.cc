@@ -147,7 +147,7 @@ void PrintTo(const ParsedText& parsed, std::ostream* out) {
 void LearnBeginning(Parser& parser, absl::string_view text) {
   // Where that fails the records say so, too.
   const auto learned =
-      parser.LearnPrologue(text.substr(0, parser.PrologueBytesMax()));
+      parser.LearnPrologue(text.substr(0, parser.PrologueBytesMax()), 0);
   (void)learned;
 }
 

@@ -349,20 +349,20 @@ TEST(CsvFormatTest, WithoutItsHeaderNoRecordIsGood) {
 
 TEST(CsvFormatTest, AHeaderWithoutAColumnIsRefused) {
   const auto parser = *MakeCsvParser(WithHeader(), Texts({"a", "c"}));
-  EXPECT_THAT(parser->LearnPrologue("a,b\n1,2\n"),
+  EXPECT_THAT(parser->LearnPrologue("a,b\n1,2\n", 0),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("no field 'c', which the schema names; it "
                                  "has: 'a', 'b'")));
-  EXPECT_THAT(parser->LearnPrologue("a,c,c\n"),
+  EXPECT_THAT(parser->LearnPrologue("a,c,c\n", 0),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("two fields 'c'")));
-  EXPECT_THAT(parser->LearnPrologue("a\"b,c\n"),
+  EXPECT_THAT(parser->LearnPrologue("a\"b,c\n", 0),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("line 1, byte 1")));
-  EXPECT_THAT(parser->LearnPrologue(std::string(1 << 20, 'x')),
+  EXPECT_THAT(parser->LearnPrologue(std::string(1 << 20, 'x'), 0),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("none ends within")));
-  EXPECT_THAT(parser->LearnPrologue(""), IsOkAndHolds(false));
+  EXPECT_THAT(parser->LearnPrologue("", 0), IsOkAndHolds(false));
 }
 
 // Under ASan: the escape stands behind the last byte that may be looked at.

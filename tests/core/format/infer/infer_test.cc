@@ -8,6 +8,7 @@
 #include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
 #include "tests/core/format/parse_text.h"
+#include "tests/core/format/parsed_rows.h"
 #include "tests/core/format/random_rows.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
@@ -17,7 +18,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -317,11 +317,6 @@ TEST(InferTest, WhatIsDeeperThanASchemaIsKeptAsItStands) {
   EXPECT_THAT(ParseWhole(*ParserOf(input), text).errors, IsEmpty());
 }
 
-int Runs() {
-  const char* const runs = std::getenv("PENSTOCK_PROPERTY_RUNS");
-  return runs == nullptr ? 150 : std::atoi(runs);
-}
-
 void ExpectEachRecordFits(const std::string& text, const char* format,
                           size_t rows) {
   InferOptions options;
@@ -337,7 +332,7 @@ void ExpectEachRecordFits(const std::string& text, const char* format,
 
 TEST(InferPropertyTest, WhatIsInferredOfRowsTakesThem) {
   Random random = TestRandom();
-  for (int run = 0; run < Runs(); ++run) {
+  for (int run = 0; run < PropertyRuns(150); ++run) {
     const Schema schema = RandomSchema(random, 5, 3);
     MsgpackEncoder packer(schema, FrameKind::kConcatenated);
     FrameBuffer packed;
@@ -357,7 +352,7 @@ TEST(InferPropertyTest, WhatIsInferredOfRowsTakesThem) {
 
 TEST(InferPropertyTest, WhatIsInferredOfFieldsTakesThem) {
   Random random = TestRandom();
-  for (int run = 0; run < Runs(); ++run) {
+  for (int run = 0; run < PropertyRuns(150); ++run) {
     const Schema schema = RandomSchema(random, 5, 0);
     CsvConfig config;
     config.keep_blank_lines = true;

@@ -58,7 +58,7 @@ class FileCsvTest : public testing::Test {
     FileSourceConfig config;
     config.path = kPath;
     config.block_bytes = 8;
-    config.follow = follows_from_end_;
+    config.follow = follows_ || follows_from_end_;
     if (follows_from_end_) config.start = FileStart::kEnd;
     FileSource source(config, {.files = files_,
                                .io = executor_,
@@ -82,6 +82,7 @@ class FileCsvTest : public testing::Test {
     return reading.consumer->transcript().steps.back();
   }
 
+  bool follows_ = false;
   bool follows_from_end_ = false;
   FakeFileSystem files_;
   ManualExecutor executor_;
@@ -116,6 +117,23 @@ TEST_F(FileCsvTest, TheEndIsNotInsideOfQuotes) {
   executor_.Advance(absl::Seconds(1));
   EXPECT_THAT(KeysOf(Queue(reading)), ElementsAre("w"));
   EXPECT_THAT(reading.consumer->transcript().parse_errors, IsEmpty());
+}
+
+// A writer that went on at its old place in a file that was cut off left NULs,
+// here more of them than a header may be long, and wrote its header anew.
+TEST_F(FileCsvTest, AHeaderBehindNulsThatArePassedOverIsTheHeader) {
+  follows_ = true;
+  files_.Put(kPath, absl::StrCat(std::string(3 << 20, '\0'), kText));
+  std::optional<std::string> seek;
+  std::vector<std::string> keys;
+  // A step, then another reader, until there is nothing more.
+  for (int step = 0; step < 6; ++step) {
+    ASSERT_OK_AND_ASSIGN(Reading reading, Open(seek));
+    const RecordedStep made = Queue(reading);
+    for (std::string& key : KeysOf(made)) keys.push_back(std::move(key));
+    seek = made.seek();
+  }
+  EXPECT_THAT(keys, ElementsAre("x", "y", "z"));
 }
 
 TEST_F(FileCsvTest, AReplayIsWhatWasReadFirst) {

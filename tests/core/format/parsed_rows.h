@@ -1,0 +1,25 @@
+// Rows as parsers make them, for those who take batches.
+#pragma once
+
+#include "core/base/random.h"
+#include "core/record/record_batch.h"
+#include "core/record/schema.h"
+
+#include <absl/strings/string_view.h>
+
+#include <vector>
+
+namespace penstock::core {
+
+// What the parser of `format` ("csv", "ndjson", "msgpack") makes of `text`.
+std::vector<RecordBatch> BatchesOf(absl::string_view format,
+                                   const Schema& schema,
+                                   absl::string_view text);
+// A few rows of `schema` as MessagePack, as JSON and, if nothing is nested, as
+// CSV.
+std::vector<RecordBatch> BatchesOfRandomRows(Random& random,
+                                             const Schema& schema);
+// PENSTOCK_PROPERTY_RUNS, or `usual`.
+int PropertyRuns(int usual);
+
+}  // namespace penstock::core
