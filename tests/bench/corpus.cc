@@ -9,6 +9,7 @@
 #include <absl/time/time.h>
 
 #include <array>
+#include <cstdlib>
 
 namespace penstock::core {
 namespace {
@@ -75,6 +76,12 @@ void AppendRecord(uint64_t id, int64_t time_ms, Random& random,
 }
 
 }  // namespace
+
+size_t CorpusBytes() {
+  const char* const mebibytes = std::getenv("PENSTOCK_BENCH_CORPUS_MIB");
+  constexpr size_t kUsual = 64;
+  return (mebibytes == nullptr ? kUsual : std::stoul(mebibytes)) << 20;
+}
 
 std::string MakeNdjsonCorpus(size_t bytes_min, uint64_t seed) {
   Random random(seed);

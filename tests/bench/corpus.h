@@ -8,6 +8,9 @@
 
 namespace penstock::core {
 
+// How large benchmarks make theirs: PENSTOCK_BENCH_CORPUS_MIB, or 64 MiB.
+size_t CorpusBytes();
+
 // Whole lines of NDJSON, at least `bytes_min` bytes. Fourteen members, one
 // nested object, one array; one line in 16 has escaped quotes, one in 32
 // characters beyond ASCII, one in 64 a null user.

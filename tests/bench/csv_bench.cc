@@ -22,12 +22,11 @@
 namespace penstock::core {
 namespace {
 
-constexpr size_t kCorpusBytes = size_t{64} << 20;
 constexpr size_t kBlockBytes = size_t{1} << 20;
 
 const std::string& Corpus() {
   static const std::string& corpus =
-      *new std::string(MakeCsvCorpus(kCorpusBytes, 42));
+      *new std::string(MakeCsvCorpus(CorpusBytes(), 42));
   return corpus;
 }
 

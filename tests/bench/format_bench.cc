@@ -27,12 +27,11 @@
 namespace penstock::core {
 namespace {
 
-constexpr size_t kCorpusBytes = size_t{64} << 20;
 constexpr size_t kBlockBytes = size_t{1} << 20;
 
 const std::string& Corpus() {
   static const std::string& corpus =
-      *new std::string(MakeNdjsonCorpus(kCorpusBytes, 42));
+      *new std::string(MakeNdjsonCorpus(CorpusBytes(), 42));
   return corpus;
 }
 
@@ -186,7 +185,7 @@ const std::string& MsgpackCorpus() {
     const ParseResult rows = RowsToEncode();
     MsgpackEncoder encoder(AllColumns(), FrameKind::kConcatenated);
     FrameBuffer frame;
-    while (frame.size() < kCorpusBytes) {
+    while (frame.size() < CorpusBytes()) {
       for (size_t i = 0; i < rows.batch.record_count(); ++i) {
         CHECK_OK(encoder.Encode(rows.batch.At(i), frame));
       }

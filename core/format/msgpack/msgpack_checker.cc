@@ -28,7 +28,9 @@ class Walk {
       if (!ReadItem()) return verdict_;
       CloseLevels();
     } while (depth_ > 0);
-    if (at_ < text_.size()) Fail(MsgpackFault::kTrailingData, at_);
+    // The value itself is good, and so is its key.
+    if (at_ < text_.size()) verdict_.fault = MsgpackFault::kTrailingData;
+    verdict_.position = at_;
     return verdict_;
   }
 

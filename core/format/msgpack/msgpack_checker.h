@@ -24,10 +24,11 @@ enum class MsgpackFault : uint8_t {
 
 struct MsgpackVerdict {
   MsgpackFault fault = MsgpackFault::kNone;
-  // Of the byte that is wrong, from the text's first byte.
+  // Of the byte that is wrong, from the text's first byte; otherwise, and if
+  // something stands behind the value, where it ends.
   size_t position = 0;
   // Where the value at the key's path begins. Of equal names the last one
-  // counts, whatever it holds.
+  // counts, whatever it holds. Also if something stands behind the value.
   std::optional<size_t> key;
 };
 

@@ -76,16 +76,25 @@ ParseResult MsgpackParser::Parse(const Fragment& fragment) {
                                fragment.size);
   const size_t columns = rows_ == nullptr ? 0 : rows_->row().size();
   ResultBuilder result(fragment, progress_, static_cast<uint32_t>(columns));
-  MsgpackScanner scanner;
+  const bool has_key = options_.key.has_value() && changes_ == nullptr;
+  const KeyPath* const key = has_key ? &*options_.key : nullptr;
   size_t at = 0;
   while (at < text.size() && !result.IsFull()) {
-    const size_t end = scanner.Next(text, at).value_or(text.size());
+    // Where a good value ends the checker says; of a bad one a scanner does.
+    MsgpackVerdict verdict = CheckMsgpack(text.substr(at), key);
+    size_t end = at + verdict.position;
+    if (verdict.fault == MsgpackFault::kTrailingData) {
+      verdict.fault = MsgpackFault::kNone;
+    } else if (verdict.fault != MsgpackFault::kNone) {
+      end = MsgpackScanner().Next(text, at).value_or(text.size());
+      verdict = CheckMsgpack(text.substr(at, end - at), key);
+    }
     const absl::string_view value = text.substr(at, end - at);
     const auto begin = static_cast<uint32_t>(at);
     if (fragment.is_cut || value.size() > options_.record_bytes_max) {
       result.AddError(begin, RecordTooLarge(value, options_.record_bytes_max));
     } else {
-      AddValue(fragment, value, begin, result);
+      AddValue(fragment, value, verdict, begin, result);
     }
     at = end;
   }
@@ -93,10 +102,8 @@ ParseResult MsgpackParser::Parse(const Fragment& fragment) {
 }
 
 void MsgpackParser::AddValue(const Fragment& fragment, absl::string_view text,
-                             uint32_t begin, ResultBuilder& result) {
-  const bool has_key = options_.key.has_value() && changes_ == nullptr;
-  const MsgpackVerdict verdict =
-      CheckMsgpack(text, has_key ? &*options_.key : nullptr);
+                             const MsgpackVerdict& verdict, uint32_t begin,
+                             ResultBuilder& result) {
   std::optional<ParseError> error;
   if (verdict.fault != MsgpackFault::kNone) {
     error = ErrorOf(verdict);

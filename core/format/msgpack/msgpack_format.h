@@ -5,6 +5,7 @@
 #include "core/contract/parser.h"
 #include "core/contract/row_encoder.h"
 #include "core/format/msgpack/config.h"
+#include "core/format/msgpack/msgpack_checker.h"
 #include "core/format/msgpack/msgpack_scanner.h"
 #include "core/format/ndjson/key_path.h"
 #include "core/format/result_builder.h"
@@ -72,9 +73,10 @@ class MsgpackParser final : public Parser {
   bool IsText() const override { return false; }
 
  private:
-  // A value in `text` that is not too large.
+  // The value that `text` is and `verdict` is of; it is not too large.
   void AddValue(const Fragment& fragment, absl::string_view text,
-                uint32_t begin, ResultBuilder& result);
+                const MsgpackVerdict& verdict, uint32_t begin,
+                ResultBuilder& result);
   // What the envelope `text`, which is good, has in it.
   void AddChange(const Fragment& fragment, absl::string_view text,
                  uint32_t begin, ResultBuilder& result);

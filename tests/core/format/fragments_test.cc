@@ -9,6 +9,7 @@
 #include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
 #include "tests/core/format/parse_text.h"
+#include "tests/core/format/parsed_rows.h"
 #include "tests/core/format/random_csv.h"
 #include "tests/core/format/random_lines.h"
 #include "tests/core/format/random_msgpack.h"
@@ -24,6 +25,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock::core {
@@ -183,6 +185,33 @@ TEST_P(FragmentsTest, EveryReadSizeGivesTheSame) {
           << "reads of " << bytes << " of:\n"
           << text;
     }
+  }
+}
+
+// The same for many documents, a few cuts each.
+TEST_P(FragmentsTest, RandomCutsGiveTheSame) {
+  Random random = TestRandom();
+  for (int round = 0; round < PropertyRuns(300); ++round) {
+    const std::string text =
+        GetParam().random_text(random, 1 + random.Uniform(12));
+    const ParsedText whole = ParseWhole(*GetParam().make(kNoneIsTooLong), text);
+    const size_t bytes = 1 + random.Uniform(text.size() + 1);
+    ASSERT_EQ(ParseInReads(*GetParam().make(kNoneIsTooLong), text, bytes),
+              whole)
+        << "reads of " << bytes << " of:\n"
+        << text;
+    size_t first = random.Uniform(text.size() + 1);
+    size_t second = random.Uniform(text.size() + 1);
+    if (first > second) std::swap(first, second);
+    ASSERT_EQ(
+        ParseSplit(*GetParam().make(kNoneIsTooLong), text, {first, second}),
+        whole)
+        << "split at " << first << " and " << second << " of:\n"
+        << text;
+    ASSERT_EQ(ParseResumed(*GetParam().make(kNoneIsTooLong), text, first),
+              whole)
+        << "resumed within " << first << " of:\n"
+        << text;
   }
 }
 
