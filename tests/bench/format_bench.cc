@@ -95,16 +95,15 @@ void BM_RawParse(benchmark::State& state) {
 BENCHMARK(BM_RawParse)->Unit(benchmark::kMillisecond);
 
 void BM_NdjsonParse(benchmark::State& state) {
-  NdjsonParser parser(size_t{16} << 20, std::nullopt);
-  Parse(state, parser, Corpus());
+  const std::unique_ptr<Parser> parser = *MakeNdjsonParser(NdjsonConfig{});
+  Parse(state, *parser, Corpus());
 }
 BENCHMARK(BM_NdjsonParse)->Unit(benchmark::kMillisecond);
 
 void BM_NdjsonParse_Key(benchmark::State& state, absl::string_view path) {
-  absl::StatusOr<KeyPath> key = KeyPath::Parse(path);
-  CHECK_OK(key);
-  NdjsonParser parser(size_t{16} << 20, *key);
-  Parse(state, parser, Corpus());
+  NdjsonConfig config;
+  config.key = std::string(path);
+  Parse(state, **MakeNdjsonParser(config), Corpus());
 }
 BENCHMARK_CAPTURE(BM_NdjsonParse_Key, user, "user")
     ->Unit(benchmark::kMillisecond);
@@ -146,8 +145,9 @@ Schema AllColumns() {
 }
 
 void BM_NdjsonParse_Rows(benchmark::State& state, const Schema& schema) {
-  NdjsonParser parser(size_t{16} << 20, std::nullopt, schema);
-  Parse(state, parser, Corpus());
+  const std::unique_ptr<Parser> parser =
+      *MakeNdjsonParser(NdjsonConfig{}, schema);
+  Parse(state, *parser, Corpus());
 }
 BENCHMARK_CAPTURE(BM_NdjsonParse_Rows, eight, EightColumns())
     ->Unit(benchmark::kMillisecond);
@@ -156,8 +156,8 @@ BENCHMARK_CAPTURE(BM_NdjsonParse_Rows, all, AllColumns())
 
 // The same bytes as a stream of values.
 void BM_JsonParse(benchmark::State& state) {
-  JsonParser parser(size_t{16} << 20, std::nullopt);
-  Parse(state, parser, Corpus());
+  const std::unique_ptr<Parser> parser = *MakeJsonParser(JsonConfig{});
+  Parse(state, *parser, Corpus());
 }
 BENCHMARK(BM_JsonParse)->Unit(benchmark::kMillisecond);
 
@@ -174,9 +174,10 @@ BENCHMARK(BM_JsonSplit)->Unit(benchmark::kMillisecond);
 
 // The rows of the first block, as an encoder gets them.
 ParseResult RowsToEncode() {
-  NdjsonParser parser(size_t{16} << 20, std::nullopt, AllColumns());
+  const std::unique_ptr<Parser> parser =
+      *MakeNdjsonParser(NdjsonConfig{}, AllColumns());
   LineSplitter splitter;
-  return parser.Parse(MakeFragments(Corpus(), splitter).front());
+  return parser->Parse(MakeFragments(Corpus(), splitter).front());
 }
 
 // The same records as maps, as many bytes of them.
@@ -196,8 +197,9 @@ const std::string& MsgpackCorpus() {
 }
 
 void BM_MsgpackParse(benchmark::State& state, const Schema& schema) {
-  MsgpackParser parser(size_t{16} << 20, std::nullopt, schema);
-  Parse(state, parser, MsgpackCorpus());
+  const std::unique_ptr<Parser> parser =
+      *MakeMsgpackParser(MsgpackConfig{}, schema);
+  Parse(state, *parser, MsgpackCorpus());
 }
 BENCHMARK_CAPTURE(BM_MsgpackParse, bytes, Schema())
     ->Unit(benchmark::kMillisecond);
@@ -223,8 +225,8 @@ void BM_MsgpackEncode(benchmark::State& state) {
 BENCHMARK(BM_MsgpackEncode)->Unit(benchmark::kMicrosecond);
 
 void BM_NdjsonParse_OneBadLineAfter(benchmark::State& state) {
-  NdjsonParser parser(size_t{16} << 20, std::nullopt);
-  Parse(state, parser, DamagedCorpus(static_cast<size_t>(state.range(0))));
+  const std::unique_ptr<Parser> parser = *MakeNdjsonParser(NdjsonConfig{});
+  Parse(state, *parser, DamagedCorpus(static_cast<size_t>(state.range(0))));
 }
 BENCHMARK(BM_NdjsonParse_OneBadLineAfter)
     ->ArgName("good")
