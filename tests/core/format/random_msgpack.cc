@@ -3,6 +3,7 @@
 #include <absl/strings/string_view.h>
 #include <msgpack.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -101,7 +102,9 @@ std::string RandomMsgpackStream(Random& random, size_t values) {
     if (random.Bernoulli(0.05)) value += '\xc1';
     text += value;
   }
-  if (random.Bernoulli(0.2)) text.resize(text.size() - random.Uniform(3));
+  if (random.Bernoulli(0.2)) {
+    text.resize(text.size() - std::min<size_t>(text.size(), random.Uniform(3)));
+  }
   return text;
 }
 
