@@ -79,9 +79,9 @@ TEST(SpecChangeTest, EachFieldHasItsPathClassAndValues) {
           SpecChange{"on_parse_error", v1::CHANGE_CLASS_NEEDS_CLEAN_CHECKPOINT,
                      "BAD_RECORD_POLICY_SKIP", "BAD_RECORD_POLICY_FAIL"},
           SpecChange{"limits.step_bytes", v1::CHANGE_CLASS_REPLAY_SAFE,
-                     "8388608", "1048576"},
+                     "8388608", "1048576", true},
           SpecChange{"limits.step_linger", v1::CHANGE_CLASS_REPLAY_SAFE,
-                     "100ms", "1s"}));
+                     "100ms", "1s", true}));
 }
 
 TEST(SpecChangeTest, AnotherTypeIsOneChangeOfTheStricterClass) {
