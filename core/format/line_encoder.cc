@@ -1,6 +1,8 @@
 #include "core/format/line_encoder.h"
 
 #include "core/base/error.h"
+#include "core/base/status_macros.h"
+#include "core/format/change_form.h"
 #include "core/format/message_encoder.h"
 
 #include <absl/strings/str_cat.h>
@@ -15,6 +17,7 @@ absl::Status LineEncoder::Encode(const Record& record, FrameBuffer& out) {
                      "encode a record as a line: its value is null, and lines "
                      "have no form for that; choose a format that does");
   }
+  RETURN_IF_ERROR(CheckRowForm(record));
   const absl::string_view value = *record.value;
   const void* const newline =
       value.empty() ? nullptr : std::memchr(value.data(), '\n', value.size());

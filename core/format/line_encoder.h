@@ -15,7 +15,8 @@ namespace penstock::core {
 // A row is the record's value as it stands, then LF. Holds nothing.
 class LineEncoder final : public RowEncoder {
  public:
-  // Errors: UNSUPPORTED for a null value (a deletion has no line);
+  // Errors: UNSUPPORTED for a null value, and for an update or a deletion,
+  // which no line says;
   // MALFORMED_FRAME for a value with an LF in it: a reader would find two rows.
   // `out` is then untouched.
   absl::Status Encode(const Record& record, FrameBuffer& out) override;

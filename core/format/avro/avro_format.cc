@@ -5,6 +5,7 @@
 #include "core/format/avro/avro_cursor.h"
 #include "core/format/avro/avro_tokens.h"
 #include "core/format/bad_record.h"
+#include "core/format/change_form.h"
 #include "core/format/format_config.h"
 #include "core/format/message_encoder.h"
 #include "core/format/rows/change_adder.h"
@@ -126,7 +127,9 @@ std::optional<ParseError> AvroParser::AddMessage(const Fragment& fragment,
   if (fault != AvroFault::kNone) return ErrorOf(fault, at);
   return AddChangeTo(
       result, changes_, &rows_, AvroTokens(*schema, message, begin),
-      {.block = fragment.block->data(), .offset = fragment.offset},
+      {.block = fragment.block->data(),
+       .document = message,
+       .offset = fragment.offset},
       [&fragment](const AvroTokens& /*row*/) {
         return ChangeImage{.begin = fragment.begin, .size = fragment.size};
       });
@@ -162,14 +165,16 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeAvroParser(
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeAvroEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& schema) {
-  const absl::Status checked =
-      CheckFormatConfig<AvroConfig>(config, "avro").status();
-  if (!checked.ok()) return checked;
+  ASSIGN_OR_RETURN(const AvroConfig* const avro,
+                   CheckFormatConfig<AvroConfig>(config, "avro"));
   switch (frames) {
     case FrameKind::kConcatenated:
-      return std::make_unique<RowJsonEncoder>(schema);
+      return std::make_unique<RowJsonEncoder>(
+          schema, frames, FindOpColumn(avro->envelope.op, schema));
     case FrameKind::kMessages:
-      return std::make_unique<MessageEncoder>();
+      // The record is the message, with its envelope.
+      return std::make_unique<MessageEncoder>(
+          MessageEncoder::Deletions::kAsTheyStand);
   }
   return MakeError(Reason::INTERNAL, "make format avro: unknown frames");
 }

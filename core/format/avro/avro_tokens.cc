@@ -305,4 +305,20 @@ ValueFault AvroTokens::TakeVariant(ValueArena& arena, Value& value,
   return fault;
 }
 
+std::optional<absl::string_view> AvroTokens::TakeKeyBytes(ValueArena& arena) {
+  static const Column& text_column = *new Column{.name = "key"};
+  static const Column& bytes_column =
+      *new Column{.name = "key", .type = SqlType::kVarbinary};
+  AvroTokens again = *this;
+  Value value;
+  absl::string_view text;
+  if (TakeSingle(text_column, arena, value, text) == ValueFault::kNone) {
+    return value.AsString();
+  }
+  if (again.TakeSingle(bytes_column, arena, value, text) == ValueFault::kNone) {
+    return value.AsBinary();
+  }
+  return std::nullopt;
+}
+
 }  // namespace penstock::core

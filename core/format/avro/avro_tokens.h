@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace penstock::core {
@@ -39,6 +40,7 @@ class AvroTokens {
                         absl::string_view& text);
   ValueFault TakeVariant(ValueArena& arena, Value& value,
                          absl::string_view& text);
+  std::optional<absl::string_view> TakeKeyBytes(ValueArena& arena);
 
  private:
   // A record, array or map that was entered.

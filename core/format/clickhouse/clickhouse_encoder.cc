@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/format/change_form.h"
 #include "core/format/clickhouse/clickhouse_value.h"
 #include "core/format/clickhouse/native_column.h"
 
@@ -103,6 +104,7 @@ class RowBinaryEncoder final : public RowEncoder {
 
   absl::Status Encode(const Record& record, FrameBuffer& out) override {
     RETURN_IF_ERROR(CheckWidth(record, *table_));
+    RETURN_IF_ERROR(CheckRowForm(record));
     for (size_t i = 0; i < record.row.size(); ++i) {
       RETURN_IF_ERROR(AppendRowBinary(table_->types[i], record.row[i], out));
     }
@@ -136,6 +138,7 @@ class NativeEncoder final : public ColumnarEncoder {
 
   absl::Status Encode(const Record& record, FrameBuffer&) override {
     RETURN_IF_ERROR(CheckWidth(record, *table_));
+    RETURN_IF_ERROR(CheckRowForm(record));
     for (NativeColumn& column : columns_) column.Mark();
     for (size_t i = 0; i < columns_.size(); ++i) {
       absl::Status status = columns_[i].Append(record.row[i]);

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/format/change_form.h"
 #include "core/format/value_text/value_print.h"
 
 #include <absl/strings/match.h>
@@ -59,6 +60,7 @@ absl::Status CsvEncoder::Encode(const Record& record, FrameBuffer& out) {
                      absl::StrCat("a row of ", record.row.size(),
                                   " values for ", columns_, " columns"));
   }
+  RETURN_IF_ERROR(CheckRowForm(record));
   if (columns_ == 0) return EncodeBytes(*record.value, out);
   for (size_t i = 0; i < columns_; ++i) {
     if (i > 0) out.PushBack(config_.dialect.delimiter);

@@ -30,7 +30,8 @@ class CsvEncoder final : public RowEncoder {
   // `columns`: 0 without a schema. Requires: the configuration is good.
   CsvEncoder(const CsvConfig& config, size_t columns);
 
-  // Errors: UNSUPPORTED for a record without value; without quotes, for text
+  // Errors: UNSUPPORTED for a record without value, for an update or a
+  // deletion, which no row says; without quotes, for text
   // that needs them; for null, if nothing stands for it. MALFORMED_FRAME where
   // bytes are not one record. INTERNAL for another number of columns.
   absl::Status Encode(const Record& record, FrameBuffer& out) override;

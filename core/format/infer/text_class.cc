@@ -129,10 +129,17 @@ std::optional<ClassifiedValue> Number(absl::string_view text, bool is_token) {
   return value;
 }
 
+// Whether the text that is made of `value` again is the same.
+bool PrintsAs(const Value& value, absl::string_view text) {
+  std::string printed;
+  PrintValue(value, printed);
+  return printed == text;
+}
+
 bool IsTime(absl::string_view text, ClassifiedValue& value) {
   Value read;
   const absl::string_view day = text.substr(0, text.find_first_of("Tt "));
-  if (ParseDate(text, read) == ValueFault::kNone) {
+  if (ParseDate(text, read) == ValueFault::kNone && PrintsAs(read, text)) {
     value.of = ValueClass::kDate;
     value.fits |= SetOf(SqlType::kDate);
     return true;
@@ -244,7 +251,8 @@ ClassifiedValue ClassifyString(absl::string_view text) {
   ValueArena arena;
   Value read;
   if (absl::StartsWith(text, "\\x")) {
-    if (ParseBinary(text, 0, arena, read) == ValueFault::kNone) {
+    if (ParseBinary(text, 0, arena, read) == ValueFault::kNone &&
+        PrintsAs(read, text)) {
       // No byte alone is no sign of bytes.
       if (text.size() > 2) value.of = ValueClass::kBinary;
       value.fits |= SetOf(SqlType::kVarbinary);
@@ -254,7 +262,8 @@ ClassifiedValue ClassifyString(absl::string_view text) {
   // 32 digits without hyphens may be anything's.
   constexpr size_t kUuidBytes = 36;
   if (text.size() == kUuidBytes &&
-      ParseUuid(text, arena, read) == ValueFault::kNone) {
+      ParseUuid(text, arena, read) == ValueFault::kNone &&
+      PrintsAs(read, text)) {
     value.of = ValueClass::kUuid;
     value.fits |= SetOf(SqlType::kUuid);
     return value;

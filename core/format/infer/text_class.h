@@ -74,10 +74,12 @@ struct ClassifiedValue {
 // A number as it stands in JSON, where nothing but a number stands so.
 // Requires: RFC 8259's grammar.
 ClassifiedValue ClassifyNumber(absl::string_view token);
-// What a JSON string or a MessagePack str has. Requires: UTF-8.
+// What a JSON string or a MessagePack str has. Bytes, UUIDs and dates are those
+// that print as the same text; of a time it is the moment that is kept.
+// Requires: UTF-8.
 ClassifiedValue ClassifyString(absl::string_view text);
-// A field of a format without types: also a boolean or a number, if text is
-// made of it again that is the same. Requires: UTF-8.
+// A field of a format without types: also a boolean, in any case, or a number
+// that says no less than the text. Requires: UTF-8.
 ClassifiedValue ClassifyField(absl::string_view text);
 // An integer, of which `token` is the text.
 ClassifiedValue ClassifyInteger(int64_t integer, absl::string_view token);

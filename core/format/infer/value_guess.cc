@@ -131,6 +131,7 @@ ValueGuess* ValueGuess::Member(absl::string_view name,
   if (is_new) {
     if (progress.places_left == 0) {
       places_.erase(place);
+      if (is_record_) ++passed_over_;
       return nullptr;
     }
     --progress.places_left;
@@ -150,7 +151,10 @@ void ValueGuess::AddOpaque(ValueClass of, bool is_json,
 }
 
 ValueGuess* ValueGuess::Key(GuessProgress& progress) {
-  if (is_record_) return nullptr;
+  if (is_record_) {
+    ++passed_over_;
+    return nullptr;
+  }
   is_json_ = false;
   if (!is_map_) BecomeMap();
   if (key_ == nullptr) {
@@ -417,8 +421,9 @@ Schema ValueGuess::BuildSchema(GuessRules& rules) const {
   if (passed_over_ > 0) {
     rules.notes.push_back(absl::StrCat(
         passed_over_,
-        " members were left out: a schema has no more columns, or no column "
-        "is called so"));
+        " members were left out: a schema has no more columns, no column is "
+        "called so, or there are more places in the sample than are looked "
+        "at"));
   }
   for (const NamedGuess& member : members_) {
     if (rules.columns_left == 0) {

@@ -3,9 +3,11 @@
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
+#include "core/format/change_form.h"
 #include "core/format/format_config.h"
 #include "core/format/message_encoder.h"
 #include "core/format/ndjson/json_token.h"
+#include "core/format/rows/row_json.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -112,6 +114,7 @@ absl::Status JsonEncoder::Encode(const Record& record, FrameBuffer& out) {
                      "encode a record as JSON: its value is null, and text has "
                      "no form for that; choose a format that does");
   }
+  RETURN_IF_ERROR(CheckRowForm(record));
   const absl::string_view value = *record.value;
   const size_t first = PassBlanks(value, 0);
   // By itself it would be read as its elements.
@@ -132,10 +135,13 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeJsonEncoder(
-    const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
-  const absl::Status checked =
-      CheckFormatConfig<JsonConfig>(config, "json").status();
-  if (!checked.ok()) return checked;
+    const ComponentConfig& config, FrameKind frames, const Schema& schema) {
+  ASSIGN_OR_RETURN(const JsonConfig* const json,
+                   CheckFormatConfig<JsonConfig>(config, "json"));
+  if (json->envelope.HasColumns()) {
+    return std::make_unique<RowJsonEncoder>(
+        schema, frames, FindOpColumn(json->envelope.op, schema));
+  }
   switch (frames) {
     case FrameKind::kConcatenated:
       return std::make_unique<JsonEncoder>();

@@ -74,7 +74,8 @@ class JsonParser final : public Parser {
 // pair of brackets: it is read as that one's only element. Holds nothing.
 class JsonEncoder final : public RowEncoder {
  public:
-  // Errors: UNSUPPORTED for a null value. `out` is then untouched.
+  // Errors: UNSUPPORTED for a null value, and for an update or a deletion,
+  // which no value by itself says. `out` is then untouched.
   absl::Status Encode(const Record& record, FrameBuffer& out) override;
   size_t EstimateBytes(size_t records, size_t payload_bytes) const override {
     return 3 * records + payload_bytes;
@@ -87,7 +88,8 @@ class JsonEncoder final : public RowEncoder {
 // For the registry. Errors: INVALID_CONFIG.
 absl::StatusOr<std::unique_ptr<Parser>> MakeJsonParser(
     const ComponentConfig& config, const Schema& schema = {});
-// Encodes the bytes, whatever the columns.
+// Encodes the bytes, whatever the columns; but rows (RowJsonEncoder) where an
+// envelope fills some, which the bytes do not have.
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeJsonEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& schema = {});
 

@@ -11,7 +11,9 @@ void MsgpackParser::AddChange(const Fragment& fragment, absl::string_view text,
   const uint32_t place = fragment.begin + begin;
   std::optional<ParseError> error = AddChangeTo(
       result, *changes_, rows_.get(), MsgpackTokens(text),
-      {.block = fragment.block->data(), .offset = fragment.offset + begin},
+      {.block = fragment.block->data(),
+       .document = text,
+       .offset = fragment.offset + begin},
       [place](MsgpackTokens row) {
         const uint32_t at = row.At();
         row.TakeValue();

@@ -2,6 +2,7 @@
 
 #include "core/base/check.h"
 #include "core/base/error.h"
+#include "core/base/status_macros.h"
 #include "core/contract/message_frame.h"
 #include "core/format/msgpack/msgpack_checker.h"
 #include "core/format/value_text/value_print.h"
@@ -236,8 +237,9 @@ size_t NestedBytes(const Column& column) {
 
 }  // namespace
 
-MsgpackEncoder::MsgpackEncoder(Schema schema, FrameKind frames)
-    : schema_(std::move(schema)), frames_(frames) {
+MsgpackEncoder::MsgpackEncoder(Schema schema, FrameKind frames,
+                               OpColumn op_column)
+    : schema_(std::move(schema)), frames_(frames), op_column_(op_column) {
   for (const Column& column : schema_.columns) {
     record_bytes_ += MemberBytes(column);
     nested_bytes_ = std::max(nested_bytes_, NestedBytes(column));
@@ -246,6 +248,7 @@ MsgpackEncoder::MsgpackEncoder(Schema schema, FrameKind frames)
 
 absl::Status MsgpackEncoder::Encode(const Record& record, FrameBuffer& out) {
   if (frames_ == FrameKind::kMessages) {
+    if (record.meta.op == Op::kDelete) return AppendDeletion(record, out);
     if (schema_.IsEmpty()) {
       AppendMessage(record.key, record.value, {}, out);
     } else {
@@ -255,6 +258,7 @@ absl::Status MsgpackEncoder::Encode(const Record& record, FrameBuffer& out) {
     }
     return absl::OkStatus();
   }
+  RETURN_IF_ERROR(CheckRowForm(record, op_column_));
   if (schema_.IsEmpty()) return EncodeBytes(record, out);
   AppendMembers(schema_.columns, record.row, out);
   return absl::OkStatus();

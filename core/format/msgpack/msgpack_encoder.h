@@ -4,12 +4,14 @@
 #include "core/contract/frame_buffer.h"
 #include "core/contract/output_target.h"
 #include "core/contract/row_encoder.h"
+#include "core/format/change_form.h"
 #include "core/record/schema.h"
 
 #include <absl/status/status.h>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 namespace penstock::core {
 
@@ -27,18 +29,21 @@ namespace penstock::core {
 //   variant                     str: the JSON text
 // So a MsgpackParser with the same columns makes the same row of it, but for
 // variants: to it they are strings of JSON.
-// For a sink of messages a row is the message's value. Holds nothing.
+// For a sink of messages a row is the message's value, and a deletion is one
+// without value. Holds nothing.
 class MsgpackEncoder final : public RowEncoder {
  public:
-  MsgpackEncoder(Schema schema, FrameKind frames);
+  MsgpackEncoder(Schema schema, FrameKind frames,
+                 OpColumn op_column = std::nullopt);
 
-  // Errors: UNSUPPORTED for a record without columns whose value is null, in
-  // concatenated frames; MALFORMED_FRAME there for one that is no MessagePack.
+  // Errors: AppendDeletion's; in concatenated frames CheckRowForm's,
+  // UNSUPPORTED for a record without columns whose value is null,
+  // MALFORMED_FRAME for one that is no MessagePack.
   absl::Status Encode(const Record& record, FrameBuffer& out) override;
   size_t EstimateBytes(size_t records, size_t payload_bytes) const override;
   size_t NestedValueBytes() const override { return nested_bytes_; }
   std::unique_ptr<RowEncoder> Clone() const override {
-    return std::make_unique<MsgpackEncoder>(schema_, frames_);
+    return std::make_unique<MsgpackEncoder>(schema_, frames_, op_column_);
   }
 
  private:
@@ -46,6 +51,7 @@ class MsgpackEncoder final : public RowEncoder {
 
   const Schema schema_;
   const FrameKind frames_;
+  const OpColumn op_column_;
   // See EstimateBytes: of a record, besides its text, and of each value inside
   // of others.
   size_t record_bytes_ = 5;

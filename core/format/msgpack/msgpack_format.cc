@@ -2,6 +2,7 @@
 
 #include "core/base/status_macros.h"
 #include "core/format/bad_record.h"
+#include "core/format/change_form.h"
 #include "core/format/format_config.h"
 #include "core/format/msgpack/msgpack_checker.h"
 #include "core/format/msgpack/msgpack_encoder.h"
@@ -179,10 +180,10 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeMsgpackParser(
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeMsgpackEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& schema) {
-  const absl::Status checked =
-      CheckFormatConfig<MsgpackConfig>(config, "msgpack").status();
-  if (!checked.ok()) return checked;
-  return std::make_unique<MsgpackEncoder>(schema, frames);
+  ASSIGN_OR_RETURN(const MsgpackConfig* const msgpack,
+                   CheckFormatConfig<MsgpackConfig>(config, "msgpack"));
+  return std::make_unique<MsgpackEncoder>(
+      schema, frames, FindOpColumn(msgpack->envelope.op, schema));
 }
 
 }  // namespace penstock::core

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace penstock::core {
 
@@ -33,6 +34,7 @@ class MsgpackTokens {
                         absl::string_view& text);
   ValueFault TakeVariant(ValueArena& arena, Value& value,
                          absl::string_view& text);
+  std::optional<absl::string_view> TakeKeyBytes(ValueArena& arena);
 
  private:
   // A number, true or false.

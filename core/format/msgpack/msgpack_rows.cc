@@ -154,6 +154,29 @@ ValueFault MsgpackTokens::TakeVariant(ValueArena& arena, Value& value,
   return fault;
 }
 
+std::optional<absl::string_view> MsgpackTokens::TakeKeyBytes(
+    ValueArena& arena) {
+  switch (cursor_.PeekKind()) {
+    case MsgpackKind::kStr:
+    case MsgpackKind::kBin:
+      return cursor_.Take().bytes;
+    case MsgpackKind::kBool:
+    case MsgpackKind::kNegative:
+    case MsgpackKind::kUnsigned:
+    case MsgpackKind::kFloat32:
+    case MsgpackKind::kFloat64:
+      return arena.Copy(PrintMsgpack(cursor_.Take(), digits_));
+    case MsgpackKind::kNil:
+    case MsgpackKind::kArray:
+    case MsgpackKind::kMap:
+    case MsgpackKind::kExt:
+    case MsgpackKind::kInvalid:
+      break;
+  }
+  cursor_.TakeValue();
+  return std::nullopt;
+}
+
 bool ReadPackedRow(RowReader& reader, absl::string_view record,
                    ValueArena& arena) {
   return reader.Read(MsgpackTokens(record), arena);

@@ -13,11 +13,13 @@ template <typename Tokens>
 void JsonRecords::AddChange(JsonTask& task, uint32_t begin, uint32_t end,
                             Tokens tokens) {
   const char* const block = task.fragment.block->data();
-  const bool has_escapes = task.text.substr(begin, end - begin).find('\\') !=
-                           absl::string_view::npos;
+  const absl::string_view document = task.text.substr(begin, end - begin);
+  const bool has_escapes = document.find('\\') != absl::string_view::npos;
   std::optional<ParseError> error = AddChangeTo(
       task.result, *changes_, rows_.get(), JsonRowTokens(tokens, has_escapes),
-      {.block = block, .offset = task.fragment.offset + begin},
+      {.block = block,
+       .document = document,
+       .offset = task.fragment.offset + begin},
       [block](JsonRowTokens<Tokens> row) {
         const absl::string_view text = row.TakeValue();
         return ChangeImage{.begin = static_cast<uint32_t>(text.data() - block),

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace penstock::core {
 
@@ -80,6 +81,19 @@ class JsonRowTokens {
                          absl::string_view& /*text*/) {
     value = Value::Variant(tokens_.TakeValue());
     return ValueFault::kNone;
+  }
+  std::optional<absl::string_view> TakeKeyBytes(ValueArena& arena) {
+    switch (tokens_.Peek()) {
+      case '"':
+        return TextOf(tokens_.TakeString(), arena);
+      case 'n':
+      case '{':
+      case '[':
+        tokens_.TakeValue();
+        return std::nullopt;
+      default:
+        return tokens_.TakeScalar();
+    }
   }
 
  private:

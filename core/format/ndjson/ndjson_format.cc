@@ -1,10 +1,12 @@
 #include "core/format/ndjson/ndjson_format.h"
 
 #include "core/base/status_macros.h"
+#include "core/format/change_form.h"
 #include "core/format/format_config.h"
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
 #include "core/format/ndjson/json_token.h"
+#include "core/format/rows/row_json.h"
 
 #include <algorithm>
 #include <utility>
@@ -144,10 +146,13 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeNdjsonParser(
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeNdjsonEncoder(
-    const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
-  const absl::Status checked =
-      CheckFormatConfig<NdjsonConfig>(config, "ndjson").status();
-  if (!checked.ok()) return checked;
+    const ComponentConfig& config, FrameKind frames, const Schema& schema) {
+  ASSIGN_OR_RETURN(const NdjsonConfig* const ndjson,
+                   CheckFormatConfig<NdjsonConfig>(config, "ndjson"));
+  if (ndjson->envelope.HasColumns()) {
+    return std::make_unique<RowJsonEncoder>(
+        schema, frames, FindOpColumn(ndjson->envelope.op, schema));
+  }
   return MakeTextEncoder(frames);
 }
 

@@ -29,6 +29,8 @@ struct ChangeImage {
 // Where its envelope lies.
 struct ChangePlace {
   const char* block = nullptr;
+  // All of it.
+  absl::string_view document;
   // Of its first byte in the source.
   int64_t offset = 0;
 };
@@ -52,6 +54,9 @@ std::optional<ParseError> AddChangeTo(ResultBuilder& result,
     case ChangeReader::Verdict::kChange:
       break;
   }
+  if (!changes.IsWhole(change, place.document, arena)) {
+    return changes.TakeError();
+  }
   if (rows != nullptr) {
     if (!rows->Read(*change.row, arena)) return rows->TakeError();
     const std::span<Value> row = result.NewRow();
@@ -66,7 +71,8 @@ std::optional<ParseError> AddChangeTo(ResultBuilder& result,
                     .value_size = image.size,
                     .offset = place.offset,
                     .op = change.op};
-  const std::optional<absl::string_view> key = changes.KeyOf(change, arena);
+  const std::optional<absl::string_view> key =
+      changes.KeyOf(*change.row, arena);
   if (key.has_value()) {
     // What was escaped, or a number of another form, is not in the block.
     const auto at = static_cast<size_t>(key->data() - place.block);

@@ -2,6 +2,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <string_view>
 #include <utility>
 
 namespace penstock::core {
@@ -20,7 +21,15 @@ constexpr std::array<std::pair<absl::string_view, EnvelopeMember>,
                  {"status", EnvelopeMember::kStatus},
                  {"id", EnvelopeMember::kId},
                  {"ddl", EnvelopeMember::kDdl},
-                 {"tableChanges", EnvelopeMember::kTableChanges}}};
+                 {"tableChanges", EnvelopeMember::kTableChanges},
+                 {"event_count", EnvelopeMember::kEventCount},
+                 {"data_collections", EnvelopeMember::kDataCollections}}};
+
+// Source: Debezium's `unavailable.value.placeholder`, whose default this is. Of
+// bytes it stands in JSON as base64.
+constexpr absl::string_view kUnavailable = "__debezium_unavailable_value";
+constexpr absl::string_view kUnavailableBase64 =
+    "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==";
 
 }  // namespace
 
@@ -29,6 +38,13 @@ std::optional<EnvelopeMember> FindEnvelopeMember(absl::string_view name) {
     if (name == known) return member;
   }
   return std::nullopt;
+}
+
+bool IsOfTransaction(EnvelopeMember member) {
+  return member == EnvelopeMember::kStatus || member == EnvelopeMember::kId ||
+         member == EnvelopeMember::kTimestamp ||
+         member == EnvelopeMember::kEventCount ||
+         member == EnvelopeMember::kDataCollections;
 }
 
 DebeziumOp FindDebeziumOp(absl::string_view letter) {
@@ -60,6 +76,27 @@ const Column& EnvelopeNumberColumn() {
   static const Column& column =
       *new Column{.name = "number", .type = SqlType::kBigint};
   return column;
+}
+
+const Column& EnvelopeNoNumberColumn() {
+  static const Column& column =
+      *new Column{.name = "text", .type = SqlType::kUuid};
+  return column;
+}
+
+bool MayMarkUnavailable(absl::string_view document) {
+  const std::string_view text(document.data(), document.size());
+  for (const absl::string_view mark : {kUnavailable, kUnavailableBase64}) {
+    if (text.find(std::string_view(mark.data(), mark.size())) !=
+        std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool MarksUnavailable(absl::string_view text) {
+  return text == kUnavailable || text == kUnavailableBase64;
 }
 
 ChangeReader::Verdict ChangeReader::JudgeOther(bool is_passed, uint32_t at) {

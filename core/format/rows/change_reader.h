@@ -39,10 +39,14 @@ enum class EnvelopeMember : uint8_t {
   kId,
   kDdl,
   kTableChanges,
+  kEventCount,
+  kDataCollections,
 };
-inline constexpr size_t kEnvelopeMembers = 12;
+inline constexpr size_t kEnvelopeMembers = 14;
 // nullopt: any other.
 std::optional<EnvelopeMember> FindEnvelopeMember(absl::string_view name);
+// Whether begin and end of a transaction have it.
+bool IsOfTransaction(EnvelopeMember member);
 
 // What Debezium's `op` says.
 enum class DebeziumOp : uint8_t {
@@ -59,6 +63,13 @@ DebeziumOp FindDebeziumOp(absl::string_view letter);
 // The column as which text is read that is no column's.
 const Column& EnvelopeTextColumn();
 const Column& EnvelopeNumberColumn();
+// Takes text, perhaps, but no number.
+const Column& EnvelopeNoNumberColumn();
+
+// Whether a document may have a value that stands for one that Debezium was not
+// told (MarksUnavailable). Cheap, and right wherever there is one.
+bool MayMarkUnavailable(absl::string_view document);
+bool MarksUnavailable(absl::string_view text);
 
 // A change, as places in its document.
 template <RowTokens Tokens>
@@ -87,8 +98,10 @@ struct Change {
 //     m            passed: a message, not a change
 //     t            bad: no change of a row says that a table was emptied
 //   and passed as well: null and a null payload (tombstones), {"ts_ms": ...}
-//   alone (heartbeats), objects with `status` and `id` (begin and end of
-//   transactions), with `ddl` or `tableChanges` (changes of the schema)
+//   alone (heartbeats), objects of nothing but what begin and end of a
+//   transaction have (`status` BEGIN or END, `id`, `ts_ms`, `event_count`,
+//   `data_collections`), objects with a `source` beside `ddl` or `tableChanges`
+//   (changes of the schema)
 //
 // Other members are passed over; of equal names the last one counts; null is
 // the same as missing.
@@ -119,39 +132,56 @@ class ChangeReader {
   [[nodiscard]] bool FillColumns(const Change<Tokens>& change,
                                  ValueArena& arena, std::span<Value> row);
 
-  // The text of the key, nullopt if there is none. Lifetime: a view of the
-  // document or the arena.
+  // Whether the change says of each member of the row what it is, and leaves
+  // the row with the key that it had. `document`: its bytes. False: TakeError
+  // says why not.
   template <RowTokens Tokens>
-  std::optional<absl::string_view> KeyOf(const Change<Tokens>& change,
-                                         ValueArena& arena) const;
+  [[nodiscard]] bool IsWhole(const Change<Tokens>& change,
+                             absl::string_view document, ValueArena& arena);
+
+  // The key of a row as it stands, or its text; nullopt if there is none.
+  // Lifetime: a view of the document or the arena.
+  template <RowTokens Tokens>
+  std::optional<absl::string_view> KeyOf(Tokens row, ValueArena& arena) const;
 
   // The rest of it is left for the caller. Requires: something was bad.
   ParseError TakeError() { return std::move(error_); }
 
  private:
   template <RowTokens Tokens>
-  using Members = std::array<std::optional<Tokens>, kEnvelopeMembers>;
+  struct Members {
+    // Those that are not null.
+    std::array<std::optional<Tokens>, kEnvelopeMembers> values;
+    // Of all, and of those that begin and end of a transaction have.
+    size_t count = 0;
+    size_t of_transaction = 0;
+    bool has_null_payload = false;
 
+    std::optional<Tokens>& operator[](EnvelopeMember member) {
+      return values[static_cast<size_t>(member)];
+    }
+  };
+
+  // Those of the object that comes next.
   template <RowTokens Tokens>
-  static std::optional<Tokens>& Get(Members<Tokens>& members,
-                                    EnvelopeMember member) {
-    return members[static_cast<size_t>(member)];
-  }
-  // Those of the object that comes next that are not null. Returns how many
-  // members it has, and whether there is a `payload` and it is null.
-  template <RowTokens Tokens>
-  static size_t Gather(Tokens tokens, ValueArena& arena,
-                       Members<Tokens>& members, bool* null_payload = nullptr);
+  static Members<Tokens> Gather(Tokens tokens, ValueArena& arena);
   template <RowTokens Tokens>
   static std::optional<absl::string_view> TextOf(Tokens tokens,
                                                  ValueArena& arena);
+
+  // Whether a document without `op` is one of Debezium's that say no change.
+  template <RowTokens Tokens>
+  static bool IsPassed(Members<Tokens>& members, ValueArena& arena);
+  // Of a member of a row, or the first element of an array.
+  template <RowTokens Tokens>
+  static bool IsUnavailable(Tokens tokens, ValueArena& arena);
 
   template <RowTokens Tokens>
   Verdict ReadInsertDelete(Members<Tokens>& members, uint32_t at,
                            Change<Tokens>& change);
   template <RowTokens Tokens>
-  Verdict ReadDebezium(Members<Tokens>& members, size_t count, uint32_t at,
-                       ValueArena& arena, Change<Tokens>& change);
+  Verdict ReadDebezium(Members<Tokens>& members, uint32_t at, ValueArena& arena,
+                       Change<Tokens>& change);
   // `row` of the member `name` becomes that of the change.
   template <RowTokens Tokens>
   Verdict TakeRow(std::optional<Tokens>& row, absl::string_view name,

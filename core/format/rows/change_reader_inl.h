@@ -20,25 +20,26 @@
 namespace penstock::core {
 
 template <RowTokens Tokens>
-size_t ChangeReader::Gather(Tokens tokens, ValueArena& arena,
-                            Members<Tokens>& members, bool* null_payload) {
+ChangeReader::Members<Tokens> ChangeReader::Gather(Tokens tokens,
+                                                   ValueArena& arena) {
+  Members<Tokens> members;
   const uint32_t count = tokens.Enter();
-  size_t place = 0;
-  for (; tokens.HasNext(place, count); ++place) {
+  for (; tokens.HasNext(members.count, count); ++members.count) {
     const std::optional<EnvelopeMember> member =
         FindEnvelopeMember(tokens.TakeName(arena));
     if (member.has_value()) {
-      std::optional<Tokens>& kept = Get(members, *member);
+      std::optional<Tokens>& kept = members[*member];
       kept.reset();
       const bool is_null = tokens.Peek() == RowToken::kNull;
       if (!is_null) kept.emplace(tokens);
-      if (member == EnvelopeMember::kPayload && null_payload != nullptr) {
-        *null_payload = is_null;
+      if (member == EnvelopeMember::kPayload) {
+        members.has_null_payload = is_null;
       }
+      if (IsOfTransaction(*member)) ++members.of_transaction;
     }
     tokens.TakeValue();
   }
-  return place;
+  return members;
 }
 
 template <RowTokens Tokens>
@@ -70,31 +71,29 @@ ChangeReader::Verdict ChangeReader::Read(Tokens document, ValueArena& arena,
                 "see whether `envelope` is what the input has; arrays of "
                 "changes can be read by the format json");
   }
-  Members<Tokens> members;
-  bool null_payload = false;
-  size_t count = Gather(document, arena, members, &null_payload);
+  Members<Tokens> members = Gather(document, arena);
   if (kind_ == EnvelopeKind::kInsertDelete) {
     return ReadInsertDelete(members, at, change);
   }
-  if (null_payload) return Verdict::kPassed;
-  std::optional<Tokens>& payload = Get(members, EnvelopeMember::kPayload);
-  if (Get(members, EnvelopeMember::kOp).has_value() || !payload.has_value()) {
-    return ReadDebezium(members, count, at, arena, change);
+  if (members[EnvelopeMember::kOp].has_value()) {
+    return ReadDebezium(members, at, arena, change);
   }
+  if (members.has_null_payload) return Verdict::kPassed;
+  std::optional<Tokens>& payload = members[EnvelopeMember::kPayload];
+  if (!payload.has_value()) return ReadDebezium(members, at, arena, change);
   if (payload->Peek() != RowToken::kObject) {
     return Fail("payload", payload->At(), "payload is no object");
   }
-  Members<Tokens> inner;
-  count = Gather(*payload, arena, inner);
-  return ReadDebezium(inner, count, payload->At(), arena, change);
+  Members<Tokens> inner = Gather(*payload, arena);
+  return ReadDebezium(inner, payload->At(), arena, change);
 }
 
 template <RowTokens Tokens>
 ChangeReader::Verdict ChangeReader::ReadInsertDelete(Members<Tokens>& members,
                                                      uint32_t at,
                                                      Change<Tokens>& change) {
-  std::optional<Tokens>& inserted = Get(members, EnvelopeMember::kInsert);
-  std::optional<Tokens>& deleted = Get(members, EnvelopeMember::kDelete);
+  std::optional<Tokens>& inserted = members[EnvelopeMember::kInsert];
+  std::optional<Tokens>& deleted = members[EnvelopeMember::kDelete];
   if (inserted.has_value() && deleted.has_value()) {
     return Fail("", at, "the record has both insert and delete",
                 "write two records, the deletion first");
@@ -110,24 +109,40 @@ ChangeReader::Verdict ChangeReader::ReadInsertDelete(Members<Tokens>& members,
 }
 
 template <RowTokens Tokens>
+bool ChangeReader::IsPassed(Members<Tokens>& members, ValueArena& arena) {
+  const auto has = [&](EnvelopeMember of) { return members[of].has_value(); };
+  if (has(EnvelopeMember::kDdl) || has(EnvelopeMember::kTableChanges)) {
+    return has(EnvelopeMember::kSource) &&
+           members[EnvelopeMember::kSource]->Peek() == RowToken::kObject;
+  }
+  if (members.count == 1) return has(EnvelopeMember::kTimestamp);
+  // A row may have a status and an id as well.
+  constexpr size_t kTransactionMembersMin = 3;
+  if (members.count < kTransactionMembersMin ||
+      members.of_transaction != members.count ||
+      !has(EnvelopeMember::kStatus) || !has(EnvelopeMember::kId)) {
+    return false;
+  }
+  const absl::string_view status =
+      TextOf(*members[EnvelopeMember::kStatus], arena).value_or("");
+  Tokens id = *members[EnvelopeMember::kId];
+  if (id.Peek() != RowToken::kSingle) return false;
+  Value value;
+  absl::string_view text;
+  const bool is_number = id.TakeSingle(EnvelopeNoNumberColumn(), arena, value,
+                                       text) == ValueFault::kNotText;
+  return !is_number && (status == "BEGIN" || status == "END");
+}
+
+template <RowTokens Tokens>
 ChangeReader::Verdict ChangeReader::ReadDebezium(Members<Tokens>& members,
-                                                 size_t count, uint32_t at,
-                                                 ValueArena& arena,
+                                                 uint32_t at, ValueArena& arena,
                                                  Change<Tokens>& change) {
   const auto get = [&members](EnvelopeMember member) -> std::optional<Tokens>& {
-    return Get(members, member);
+    return members[member];
   };
   const std::optional<Tokens>& op = get(EnvelopeMember::kOp);
-  if (!op.has_value()) {
-    const bool is_heartbeat =
-        count == 1 && get(EnvelopeMember::kTimestamp).has_value();
-    const bool is_transaction = get(EnvelopeMember::kStatus).has_value() &&
-                                get(EnvelopeMember::kId).has_value();
-    return JudgeOther(is_heartbeat || is_transaction ||
-                          get(EnvelopeMember::kDdl).has_value() ||
-                          get(EnvelopeMember::kTableChanges).has_value(),
-                      at);
-  }
+  if (!op.has_value()) return JudgeOther(IsPassed(members, arena), at);
   const absl::string_view letter = TextOf(*op, arena).value_or("");
   const auto keep = [&get](EnvelopeMember member, std::optional<Tokens>& to) {
     if (get(member).has_value()) to.emplace(*get(member));
@@ -212,10 +227,58 @@ bool ChangeReader::FillColumns(const Change<Tokens>& change, ValueArena& arena,
 }
 
 template <RowTokens Tokens>
-std::optional<absl::string_view> ChangeReader::KeyOf(
-    const Change<Tokens>& change, ValueArena& arena) const {
+bool ChangeReader::IsUnavailable(Tokens tokens, ValueArena& arena) {
+  if (tokens.Peek() == RowToken::kArray) {
+    if (!tokens.HasNext(0, tokens.Enter())) return false;
+  } else if (tokens.Peek() == RowToken::kObject) {
+    // Of a map the key says it as well.
+    return tokens.HasNext(0, tokens.Enter()) &&
+           MarksUnavailable(tokens.TakeName(arena));
+  }
+  if (tokens.Peek() != RowToken::kSingle) return false;
+  return MarksUnavailable(tokens.TakeKeyBytes(arena).value_or(""));
+}
+
+template <RowTokens Tokens>
+bool ChangeReader::IsWhole(const Change<Tokens>& change,
+                           absl::string_view document, ValueArena& arena) {
+  if (kind_ != EnvelopeKind::kDebezium || change.op == Op::kDelete) return true;
+  if (MayMarkUnavailable(document)) {
+    Tokens tokens = *change.row;
+    const uint32_t count = tokens.Enter();
+    for (size_t place = 0; tokens.HasNext(place, count); ++place) {
+      const absl::string_view name = tokens.TakeName(arena);
+      if (IsUnavailable(tokens, arena)) {
+        Fail(name, tokens.At(),
+             absl::StrCat(name,
+                          " did not change, and the database did not "
+                          "tell Debezium what it is"),
+             "let it tell all of a row (PostgreSQL: ALTER TABLE ... REPLICA "
+             "IDENTITY FULL), or leave the column out of Debezium's changes");
+        return false;
+      }
+      tokens.TakeValue();
+    }
+  }
+  if (change.op != Op::kUpdate || !change.before.has_value() || key_.empty()) {
+    return true;
+  }
+  const std::optional<absl::string_view> before = KeyOf(*change.before, arena);
+  const std::optional<absl::string_view> after = KeyOf(*change.row, arena);
+  if (!before.has_value() || before == after) return true;
+  Fail("before", change.before->At(),
+       "the update changes the row's key, so that the row of the old key would "
+       "stay",
+       "let the format's key be the one that Debezium uses (its message keys): "
+       "of that it writes a deletion and an insertion");
+  return false;
+}
+
+template <RowTokens Tokens>
+std::optional<absl::string_view> ChangeReader::KeyOf(Tokens row,
+                                                     ValueArena& arena) const {
   if (key_.empty()) return std::nullopt;
-  std::optional<Tokens> at = change.row;
+  std::optional<Tokens> at = row;
   for (const std::string& wanted : key_) {
     if (at->Peek() != RowToken::kObject) return std::nullopt;
     Tokens tokens = *at;
@@ -230,7 +293,7 @@ std::optional<absl::string_view> ChangeReader::KeyOf(
     }
     if (!at.has_value()) return std::nullopt;
   }
-  return TextOf(*at, arena);
+  return at->TakeKeyBytes(arena);
 }
 
 }  // namespace penstock::core

@@ -2,10 +2,14 @@
 
 #include "core/base/check.h"
 #include "core/base/json_text.h"
+#include "core/base/status_macros.h"
+#include "core/contract/message_frame.h"
 #include "core/format/value_text/value_print.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 namespace penstock::core {
 namespace {
@@ -45,6 +49,32 @@ void AppendMap(const Column& column, std::span<const Value> pairs,
     AppendValueJson(column.children[1], pairs[i + 1], json);
   }
   json += '}';
+}
+
+// A member with its name, besides the text that came: of a number or a time
+// that was a few bytes there is more.
+size_t OwnBytes(const Column& column) {
+  constexpr size_t kValueBytes = 44;
+  std::string name;
+  AppendJsonString(column.name, name);
+  return name.size() + kValueBytes;
+}
+
+// The same with the fields of a struct, which are there once.
+size_t MemberBytes(const Column& column) {
+  size_t bytes = OwnBytes(column);
+  if (column.type != SqlType::kStruct) return bytes;
+  for (const Column& child : column.children) bytes += MemberBytes(child);
+  return bytes;
+}
+
+// The longest that stands inside of others, where it counts by itself.
+size_t NestedBytes(const Column& column) {
+  size_t bytes = 0;
+  for (const Column& child : column.children) {
+    bytes = std::max({bytes, OwnBytes(child), NestedBytes(child)});
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -98,10 +128,30 @@ void AppendValueJson(const Column& column, const Value& value,
   }
 }
 
+RowJsonEncoder::RowJsonEncoder(Schema schema, FrameKind frames,
+                               OpColumn op_column)
+    : schema_(std::move(schema)), frames_(frames), op_column_(op_column) {
+  for (const Column& column : schema_.columns) {
+    record_bytes_ += MemberBytes(column);
+    nested_bytes_ = std::max(nested_bytes_, NestedBytes(column));
+  }
+}
+
 absl::Status RowJsonEncoder::Encode(const Record& record, FrameBuffer& out) {
   DCHECK_EQ(record.row.size(), schema_.columns.size());
+  const bool is_message = frames_ == FrameKind::kMessages;
+  if (is_message && record.meta.op == Op::kDelete) {
+    return AppendDeletion(record, out);
+  }
+  if (!is_message) {
+    RETURN_IF_ERROR(CheckRowForm(record, op_column_));
+  }
   line_.clear();
   AppendFields(schema_.columns, record.row, line_);
+  if (is_message) {
+    AppendMessage(record.key, line_, {}, out);
+    return absl::OkStatus();
+  }
   line_ += '\n';
   out.Append(line_);
   return absl::OkStatus();
@@ -109,9 +159,9 @@ absl::Status RowJsonEncoder::Encode(const Record& record, FrameBuffer& out) {
 
 size_t RowJsonEncoder::EstimateBytes(size_t records,
                                      size_t payload_bytes) const {
-  size_t names = 3;
-  for (const Column& column : schema_.columns) names += column.name.size() + 8;
-  return records * names + 2 * payload_bytes;
+  // What escapes a byte has six.
+  constexpr size_t kEscapedBytes = 6;
+  return records * record_bytes_ + kEscapedBytes * payload_bytes;
 }
 
 }  // namespace penstock::core

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace penstock::core {
 
@@ -36,6 +37,8 @@ enum class RowToken : uint8_t {
 //   TakeSingle   passes a value and makes one for the column of it. On a fault
 //                `text` is what to call it, until the next call
 //   TakeVariant  likewise
+//   TakeKeyBytes passes a value; its text or bytes, as a key has them. nullopt:
+//                none is a key
 // None is asked beyond the end of the record.
 template <typename Tokens>
 concept RowTokens = requires(Tokens tokens, const Column& column,
@@ -50,6 +53,9 @@ concept RowTokens = requires(Tokens tokens, const Column& column,
   { tokens.TakeValue() } -> std::same_as<absl::string_view>;
   { tokens.TakeSingle(column, arena, value, text) } -> std::same_as<ValueFault>;
   { tokens.TakeVariant(arena, value, text) } -> std::same_as<ValueFault>;
+  {
+    tokens.TakeKeyBytes(arena)
+    } -> std::same_as<std::optional<absl::string_view>>;
 };
 
 // Whether a number, true or false that is no text can be a value of `type`.

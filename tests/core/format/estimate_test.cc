@@ -4,6 +4,7 @@
 #include "core/format/clickhouse/clickhouse_encoder.h"
 #include "core/format/csv/csv_encoder.h"
 #include "core/format/msgpack/msgpack_encoder.h"
+#include "core/format/rows/row_json.h"
 #include "tests/core/format/parsed_rows.h"
 #include "tests/core/format/random_rows.h"
 #include "tests/support/status_matchers.h"
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +31,11 @@ Encoders EncodersOf(const Schema& schema, bool is_flat) {
                                        schema, FrameKind::kConcatenated));
   encoders.emplace_back("msgpack messages", std::make_unique<MsgpackEncoder>(
                                                 schema, FrameKind::kMessages));
+  for (const FrameKind frames :
+       {FrameKind::kConcatenated, FrameKind::kMessages}) {
+    encoders.emplace_back(
+        "JSON", std::make_unique<RowJsonEncoder>(schema, frames, std::nullopt));
+  }
   for (const ClickHouseLayout layout :
        {ClickHouseLayout::kRowBinary, ClickHouseLayout::kNative}) {
     auto encoder = MakeClickHouseEncoder(layout, schema, {});

@@ -142,6 +142,9 @@ INSTANTIATE_TEST_SUITE_P(
         CsvOf("Uuids", {"00112233-4455-6677-8899-aabbccddeeff"}, "uuid"),
         CsvOf("UuidsWithoutHyphens", {"00112233445566778899aabbccddeeff"},
               "varchar"),
+        CsvOf("UuidsThatWouldPrintOtherwise",
+              {"00112233-4455-6677-8899-AABBCCDDEEFF"}, "varchar"),
+        CsvOf("BytesThatWouldPrintOtherwise", {"\\xDEADBEEF"}, "varchar"),
         CsvOf("Bytes", {"\\x00ff", "\\x"}, "varbinary"),
         CsvOf("NoBytes", {"\\x"}, "varchar"),
         CsvOf("Base64IsText", {"AAEC"}, "varchar"),
@@ -262,6 +265,33 @@ TEST(InferTest, WhatNoTypeTakesIsLeftOut) {
       "b\x03");
   EXPECT_EQ(ColumnsText(input.schema.columns), "a tinyint");
   EXPECT_THAT(input.notes, Contains(HasSubstr("b: left out")));
+}
+
+TEST(InferTest, MembersBeyondThePlacesLookedAtAreTold) {
+  std::string inner = "{";
+  for (int i = 0; i < 100; ++i) {
+    absl::StrAppend(&inner, i == 0 ? "" : ",", "\"n", i, "\":1");
+  }
+  inner += "}";
+  std::string text = "{\"a\":{";
+  for (int i = 0; i < 100; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ",", "\"m", i, "\":", inner);
+  }
+  const InferredInput input = Infer(text + "},\"b\":1}\n");
+  ASSERT_THAT(input.schema.columns, SizeIs(1));
+  EXPECT_THAT(input.notes, Contains(HasSubstr("1 members were left out")));
+}
+
+TEST(InferTest, MembersOfARecordWhoseNamesAreNoTextAreTold) {
+  // {a: 1, 7: 2}.
+  InferOptions options;
+  options.format = "msgpack";
+  const InferredInput input = Infer(
+      "\x82\xa1"
+      "a\x01\x07\x02",
+      options);
+  EXPECT_EQ(ColumnsText(input.schema.columns), "a tinyint");
+  EXPECT_THAT(input.notes, Contains(HasSubstr("1 members were left out")));
 }
 
 TEST(InferTest, TheNameAndTheCallerSayTheFormat) {

@@ -118,6 +118,73 @@ TEST(DebeziumTest, WhatSaysNoChangeIsPassedOver) {
   EXPECT_EQ(parsed.line_count, 7u);
 }
 
+// Rows that were unwrapped before say no change, whatever they are called.
+TEST(DebeziumTest, RowsAreNoTransactionsAndNoChangesOfASchema) {
+  const ParsedText parsed = ParseLines({.kind = EnvelopeKind::kDebezium},
+                                       R"({"id":7,"status":"open","total":3})"
+                                       "\n"
+                                       R"({"id":"7","status":"open","ts_ms":1})"
+                                       "\n"
+                                       R"({"id":"7","status":"END"})"
+                                       "\n"
+                                       R"({"id":7,"status":"END","ts_ms":1})"
+                                       "\n"
+                                       R"({"id":7,"ddl":"drop"})"
+                                       "\n"
+                                       R"({"source":"web","tableChanges":[1]})"
+                                       "\n");
+  EXPECT_THAT(parsed.records, IsEmpty());
+  EXPECT_THAT(parsed.tags(),
+              ElementsAre("text_envelope_err", "text_envelope_err",
+                          "text_envelope_err", "text_envelope_err",
+                          "text_envelope_err", "text_envelope_err"));
+}
+
+TEST(DebeziumTest, APayloadBesideAChangeHidesNothing) {
+  const ParsedText parsed =
+      ParseLines({.kind = EnvelopeKind::kDebezium},
+                 R"({"op":"c","after":{"id":1},"payload":null})");
+  EXPECT_THAT(parsed.keys(), ElementsAre("1"));
+}
+
+// What PostgreSQL keeps apart and did not change is not told (TOAST).
+TEST(DebeziumTest, WhatTheDatabaseDidNotTellIsABadRecord) {
+  const std::string mark = "__debezium_unavailable_value";
+  const std::string text = absl::StrCat(
+      R"({"op":"u","after":{"id":1,"bio":")", mark, R"("}})", "\n",
+      R"({"op":"u","after":{"id":2,"bytes":)",
+      R"("X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}})", "\n",
+      R"({"op":"u","after":{"id":3,"list":[")", mark, R"("]}})", "\n",
+      R"({"op":"u","after":{"id":4,"map":{")", mark, R"(":")", mark, R"("}}})",
+      "\n", R"({"op":"u","after":{"id":5,"bio":"is )", mark, R"("}})", "\n",
+      R"({"op":"d","before":{"id":6,"bio":")", mark, R"("}})", "\n");
+  const ParsedText parsed = ParseLines({.kind = EnvelopeKind::kDebezium}, text);
+  EXPECT_THAT(parsed.keys(), ElementsAre("5", "6"));
+  std::vector<std::string> fields;
+  for (const ParseError& error : parsed.errors) {
+    fields.push_back(error.field.value_or("-"));
+    EXPECT_THAT(error.suggestion, HasSubstr("REPLICA IDENTITY FULL"));
+  }
+  EXPECT_THAT(fields, ElementsAre("bio", "bytes", "list", "map"));
+}
+
+TEST(DebeziumTest, AnUpdateLeavesTheKey) {
+  const ParsedText parsed =
+      ParseLines({.kind = EnvelopeKind::kDebezium},
+                 R"({"op":"u","before":{"id":1},"after":{"id":2}})"
+                 "\n"
+                 R"({"op":"u","before":{"id":1},"after":{"id":1}})"
+                 "\n"
+                 R"({"op":"u","before":{"name":"a"},"after":{"id":3}})"
+                 "\n"
+                 R"({"op":"u","before":{"id":4},"after":{"name":"a"}})"
+                 "\n");
+  EXPECT_THAT(parsed.keys(), ElementsAre("1", "3"));
+  EXPECT_THAT(parsed.tags(),
+              ElementsAre("text_envelope_err", "text_envelope_err"));
+  EXPECT_THAT(parsed.errors[0].description, HasSubstr("changes the row's key"));
+}
+
 TEST(DebeziumTest, ABadOneCostsItself) {
   const std::string good = R"({"op":"c","after":{"id":1}})";
   const std::string text = absl::StrCat(
@@ -260,6 +327,22 @@ TEST(MsgpackChangesTest, AreTheSame) {
   EXPECT_EQ(parsed.values()[0].size(), 19u);
   EXPECT_EQ(parsed.values()[0].front(), '\x82');
   EXPECT_THAT(parsed.tags(), ElementsAre("bin_envelope_err"));
+}
+
+// As they are without an envelope: any bytes, binary or not.
+TEST(MsgpackChangesTest, KeysMayBeBytes) {
+  MsgpackConfig config;
+  config.envelope.kind = EnvelopeKind::kInsertDelete;
+  config.key = "id";
+  const std::string head = "\x81\xa6insert\x81\xa2id";
+  const std::string bin =
+      std::string("\xc4\x03", 2) + std::string("\0\xff\1", 3);
+  const std::string text =
+      absl::StrCat(head, bin, head, "\xa1\xff", head, "\x07", head, "\xc0");
+  const ParsedText parsed = ParseWhole(**MakeMsgpackParser(config), text);
+  EXPECT_THAT(parsed.errors, IsEmpty());
+  EXPECT_THAT(parsed.keys(),
+              ElementsAre(std::string("\0\xff\1", 3), "\xff", "7", "(none)"));
 }
 
 struct WrongColumns {
