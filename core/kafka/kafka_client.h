@@ -1,12 +1,12 @@
 // One client of a Kafka cluster: librdkafka's handle, its callbacks and logs.
 #pragma once
 
-#include "core/base/clock.h"
-#include "core/base/rate_limit.h"
 #include "core/kafka/kafka_handles.h"
 #include "core/kafka/kafka_options.h"
+#include "core/kafka/kafka_reaper.h"
 #include "core/kafka/kafka_statistics.h"
 
+#include <absl/functional/any_invocable.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
@@ -41,16 +41,21 @@ class KafkaObserver {
 //            queue.buffering.max.kbytes).
 class KafkaClient {
  public:
-  // `observer` and `clock` outlive the client. Logs of librdkafka go to ours,
+  // `observer` and `reaper` outlive the client. Logs of librdkafka go to ours,
   // secrets blotted out, at most 20 a minute.
   // Errors: INVALID_CONFIG: options that contradict one another; UNAVAILABLE:
-  // too many clients of this process do not end.
+  // too many clients of this process do not end, or no thread can be made.
   static absl::StatusOr<std::unique_ptr<KafkaClient>> Create(
       rd_kafka_type_t type, KafkaConf conf, KafkaObserver& observer,
-      const Clock& clock);
+      KafkaReaper& reaper = KafkaReaper::Shared());
   KafkaClient(const KafkaClient&) = delete;
   KafkaClient& operator=(const KafkaClient&) = delete;
   ~KafkaClient();
+
+  // Begins what the destructor waits for, so that several clients end at the
+  // same time; from here on nothing but destruction. `first` is run before
+  // librdkafka's own end, on another thread, and owns what it uses.
+  void BeginEnd(absl::AnyInvocable<void()> first = nullptr);
 
   // Not null.
   rd_kafka_t* handle() const { return handle_; }
@@ -62,7 +67,7 @@ class KafkaClient {
   struct Link;
 
   KafkaClient(std::vector<std::string> secrets, KafkaObserver& observer,
-              const Clock& clock);
+              KafkaReaper& reaper);
 
   static void Log(const rd_kafka_t* handle, int level, const char* facility,
                   const char* text);
@@ -71,14 +76,13 @@ class KafkaClient {
                         void* self);
   static void Delivery(rd_kafka_t* handle, const rd_kafka_message_t* message,
                        void* self);
-  void WriteLog(int level, const char* facility, const char* text);
 
-  const std::vector<std::string> secrets_;
-  KafkaObserver& observer_;
-  RateLimit log_limit_;
-  // Shared by: this and, while the client ends, KafkaReaper.
-  std::shared_ptr<Link> link_;
+  KafkaReaper& reaper_;
+  // Shared by: this and, while the client ends, the reaper.
+  const std::shared_ptr<Link> link_;
   rd_kafka_t* handle_ = nullptr;
+  // Not null: it is being ended. Shared by: this, its thread, the reaper.
+  std::shared_ptr<KafkaReaper::Ending> ending_;
 };
 
 }  // namespace penstock::core

@@ -45,7 +45,7 @@ absl::StatusOr<std::optional<KafkaGroupOffset>> ReadKafkaGroupOffset(
   KafkaObserver nobody;
   ASSIGN_OR_RETURN(
       const std::unique_ptr<KafkaClient> consumer,
-      KafkaClient::Create(RD_KAFKA_CONSUMER, std::move(conf), nobody, clock));
+      KafkaClient::Create(RD_KAFKA_CONSUMER, std::move(conf), nobody));
   const KafkaPartitionsHandle list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0);
   const rd_kafka_topic_partition_t& partition = list->elems[0];

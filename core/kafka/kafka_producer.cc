@@ -98,7 +98,7 @@ absl::StatusOr<std::unique_ptr<KafkaProducer>> KafkaProducer::Create(
     KafkaConf conf, const std::string& topic, const Clock& clock) {
   std::unique_ptr<KafkaProducer> producer(new KafkaProducer(clock));
   absl::StatusOr<std::unique_ptr<KafkaClient>> client =
-      KafkaClient::Create(RD_KAFKA_PRODUCER, std::move(conf), *producer, clock);
+      KafkaClient::Create(RD_KAFKA_PRODUCER, std::move(conf), *producer);
   if (!client.ok()) return client.status();
   producer->client_ = *std::move(client);
   producer->topic_.reset(
@@ -108,6 +108,11 @@ absl::StatusOr<std::unique_ptr<KafkaProducer>> KafkaProducer::Create(
                           absl::StrCat("naming topic ", topic));
   }
   return producer;
+}
+
+void KafkaProducer::BeginEnd() {
+  topic_.reset();
+  client_->BeginEnd();
 }
 
 int KafkaProducer::TimeoutMs(absl::Time deadline) const {
@@ -247,7 +252,7 @@ absl::Status KafkaProducer::Abort(absl::Time deadline) {
 }
 
 absl::Status KafkaProducer::Produce(const KafkaMessage& message,
-                                    absl::Time deadline) {
+                                    Deadline deadline) {
   if (produced_ % kReportsEvery == kReportsEvery - 1) {
     rd_kafka_poll(handle(), 0);
   }
@@ -258,6 +263,33 @@ absl::Status KafkaProducer::Produce(const KafkaMessage& message,
     if (!made.ok()) return made.status();
     headers = *std::move(made);
   }
+  while (true) {
+    const rd_kafka_resp_err_t code = Send(message, headers.get());
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) break;
+    if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) return Refuse(code);
+    const absl::Status waited = OnFull(deadline());
+    if (!waited.ok()) return waited;
+  }
+  static_cast<void>(headers.release());
+  AddQueued(message.key.value_or("").size() +
+            message.value.value_or("").size() + kMessageBytes);
+  ++produced_;
+  return absl::OkStatus();
+}
+
+rd_kafka_resp_err_t KafkaProducer::Send(const KafkaMessage& message,
+                                        rd_kafka_headers_t* headers) {
+  const auto key = Memory(message.key);
+  const auto value = Memory(message.value);
+  // A number that travels as a pointer, which nobody follows.
+  auto* const number = reinterpret_cast<void*>(produced_);
+  if (headers == nullptr) {
+    // It makes neither a list of what is given nor an object of an error.
+    const int failed =
+        rd_kafka_produce(topic_.get(), message.partition, RD_KAFKA_MSG_F_COPY,
+                         value.ptr, value.size, key.ptr, key.size, number);
+    return failed == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_last_error();
+  }
   std::array<rd_kafka_vu_t, 7> parts = {};
   parts[0].vtype = RD_KAFKA_VTYPE_RKT;
   parts[0].u.rkt = topic_.get();
@@ -266,46 +298,32 @@ absl::Status KafkaProducer::Produce(const KafkaMessage& message,
   parts[2].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
   parts[2].u.i = RD_KAFKA_MSG_F_COPY;
   parts[3].vtype = RD_KAFKA_VTYPE_KEY;
-  parts[3].u.mem = Memory(message.key);
+  parts[3].u.mem = key;
   parts[4].vtype = RD_KAFKA_VTYPE_VALUE;
-  parts[4].u.mem = Memory(message.value);
+  parts[4].u.mem = value;
   parts[5].vtype = RD_KAFKA_VTYPE_OPAQUE;
-  // A number that travels as a pointer, which nobody follows.
-  parts[5].u.ptr = reinterpret_cast<void*>(produced_);
+  parts[5].u.ptr = number;
   parts[6].vtype = RD_KAFKA_VTYPE_HEADERS;
-  parts[6].u.headers = headers.get();
-  const std::span given =
-      std::span(parts).first(headers == nullptr ? 6 : parts.size());
-  const absl::Status sent = Send(given, deadline);
-  if (!sent.ok()) return sent;
-  static_cast<void>(headers.release());
-  queued_bytes_.fetch_add(message.key.value_or("").size() +
-                              message.value.value_or("").size() + kMessageBytes,
-                          std::memory_order_relaxed);
-  ++produced_;
-  return absl::OkStatus();
+  parts[6].u.headers = headers;
+  const KafkaErrorHandle error(
+      rd_kafka_produceva(handle(), parts.data(), parts.size()));
+  return error == nullptr ? RD_KAFKA_RESP_ERR_NO_ERROR
+                          : rd_kafka_error_code(error.get());
 }
 
-absl::Status KafkaProducer::Send(std::span<rd_kafka_vu_t> parts,
-                                 absl::Time deadline) {
-  while (true) {
-    rd_kafka_error_t* const error =
-        rd_kafka_produceva(handle(), parts.data(), parts.size());
-    if (error == nullptr) return absl::OkStatus();
-    if (rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-      absl::Status status = Explain(error, "writing a message");
-      // If it is of the transaction's state, its cause is in a report.
-      rd_kafka_poll(handle(), 0);
-      if (!failure_.ok()) return failure_;
-      failures_ = 1;
-      failed_message_ = produced_;
-      failed_at_once_ = true;
-      return status;
-    }
-    rd_kafka_error_destroy(error);
-    const absl::Status waited = OnFull(deadline);
-    if (!waited.ok()) return waited;
-  }
+absl::Status KafkaProducer::Refuse(rd_kafka_resp_err_t code) {
+  // If it is of the transaction's state, its cause is in a report.
+  rd_kafka_poll(handle(), 0);
+  if (!failure_.ok()) return failure_;
+  failures_ = 1;
+  failed_message_ = produced_;
+  failed_at_once_ = true;
+  return MakeProducerError(code, "writing a message", {});
+}
+
+void KafkaProducer::AddQueued(uint64_t bytes) {
+  // Only its caller's thread changes it: no other one's change can be lost.
+  queued_bytes_.store(queued_bytes() + bytes, std::memory_order_relaxed);
 }
 
 // Delivery reports, which make room, wake the poll.
@@ -351,8 +369,8 @@ bool KafkaProducer::IsBroken() const {
 }
 
 void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
-  queued_bytes_.fetch_sub(message.len + message.key_len + kMessageBytes,
-                          std::memory_order_relaxed);
+  // Modulo 2^64 that is to take away.
+  AddQueued(-(message.len + message.key_len + kMessageBytes));
   // What is purged follows from another error, or from an abort.
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR || IsPurge(message.err)) return;
   ++failures_;

@@ -6,6 +6,7 @@
 #include "core/kafka/kafka_handles.h"
 #include "core/kafka/kafka_options.h"
 
+#include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
@@ -73,9 +74,10 @@ class KafkaProducer final : private KafkaObserver {
   // Also drops what is not sent.
   absl::Status Abort(absl::Time deadline);
 
-  // Copies `message`. Waits while the queue is full. Fails also with what
-  // became of an earlier one.
-  absl::Status Produce(const KafkaMessage& message, absl::Time deadline);
+  // Copies `message`. Waits while the queue is full, and only then asks until
+  // when. Fails also with what became of an earlier one.
+  using Deadline = absl::FunctionRef<absl::Time()>;
+  absl::Status Produce(const KafkaMessage& message, Deadline deadline);
   // Waits until the fate of every message is known: the first error since
   // ForgetFailures, if there was one.
   absl::Status Flush(absl::Time deadline);
@@ -92,6 +94,8 @@ class KafkaProducer final : private KafkaObserver {
   uint64_t queued_bytes() const {
     return queued_bytes_.load(std::memory_order_relaxed);
   }
+  // Begins what the destructor waits for (KafkaClient::BeginEnd).
+  void BeginEnd();
   // For other requests; lives as long as this.
   rd_kafka_t* handle() const { return client_->handle(); }
 
@@ -108,8 +112,12 @@ class KafkaProducer final : private KafkaObserver {
   // Calls until it succeeds, fails for good, or the deadline has passed.
   template <typename Call>
   absl::Status Retry(Call call, absl::string_view doing, absl::Time deadline);
-  // What Produce has put together.
-  absl::Status Send(std::span<rd_kafka_vu_t> parts, absl::Time deadline);
+  // Takes `headers`, which may be null, if it succeeds.
+  rd_kafka_resp_err_t Send(const KafkaMessage& message,
+                           rd_kafka_headers_t* headers);
+  // The message could not be queued.
+  absl::Status Refuse(rd_kafka_resp_err_t code);
+  void AddQueued(uint64_t bytes);
   absl::Status OnFull(absl::Time deadline);
 
   const Clock& clock_;

@@ -83,7 +83,8 @@ const Field kFields[] = {
      Type::kCounter,
      [](const View& v) { return Number(v.facts.admin_clients.cut_off); }},
     {"penstock_kafka_stuck_clients",
-     "Clients of librdkafka that do not end; only a restart ends them.",
+     "Clients of librdkafka that nobody uses and that have not ended for five "
+     "minutes.",
      Type::kGauge,
      [](const View&) { return Number(core::KafkaReaper::Shared().Stuck()); }},
     {"penstock_draining", "1 while the worker drains.", Type::kGauge,

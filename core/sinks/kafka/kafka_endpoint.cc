@@ -110,7 +110,7 @@ absl::Status KafkaEndpoint::Push(std::optional<absl::string_view> key,
        .headers = headers,
        .partition = by_key ? RD_KAFKA_PARTITION_UA
                            : static_cast<int32_t>(shard_ % partitions)},
-      Deadline());
+      [this] { return Deadline(); });
 }
 
 // All but the commit.

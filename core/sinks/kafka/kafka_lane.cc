@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace penstock::core {
 namespace {
@@ -207,9 +208,12 @@ void KafkaLane::Rollback(absl::Time deadline) {
   NoteQueued();
 }
 
-void KafkaLane::Drop() {
-  producer_.reset();
+void KafkaLane::Drop() { GiveUp(); }
+
+std::unique_ptr<KafkaProducer> KafkaLane::GiveUp() {
+  std::unique_ptr<KafkaProducer> producer = std::move(producer_);
   NoteQueued();
+  return producer;
 }
 
 absl::Status KafkaLane::Explain(absl::Status error, absl::Time deadline) {
@@ -268,6 +272,18 @@ absl::Status KafkaLane::Renew(absl::Time deadline) {
 void KafkaLane::NoteQueued() {
   queued_bytes_.store(producer_ == nullptr ? 0 : producer_->queued_bytes(),
                       std::memory_order_relaxed);
+}
+
+void EndTogether(std::span<const std::shared_ptr<KafkaLane>> lanes) {
+  std::vector<std::unique_ptr<KafkaProducer>> producers;
+  for (const std::shared_ptr<KafkaLane>& lane : lanes) {
+    if (!lane->Enter(absl::InfinitePast()).ok()) continue;
+    std::unique_ptr<KafkaProducer> producer = lane->GiveUp();
+    lane->Leave();
+    if (producer == nullptr) continue;
+    producer->BeginEnd();
+    producers.push_back(std::move(producer));
+  }
 }
 
 }  // namespace penstock::core

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace penstock::core {
@@ -95,6 +96,8 @@ class KafkaLane {
   // Ends an open transaction without a trace, if need be by the next producer.
   void Rollback(absl::Time deadline);
   void Drop();
+  // The producer, if there is one, which is the caller's.
+  std::unique_ptr<KafkaProducer> GiveUp();
   // What `error` comes to: asks whether a newer writer is what it follows from.
   absl::Status Explain(absl::Status error, absl::Time deadline);
   // The cluster refuses something of what is queued. Returns: ROW_REFUSED, if
@@ -134,5 +137,9 @@ class KafkaLane {
   CondVar left_;
   bool entered_ ABSL_GUARDED_BY(mu_) = false;
 };
+
+// Ends their producers at the same time: a shard's may take seconds, and there
+// may be dozens. One that somebody has entered drops its own, at its end.
+void EndTogether(std::span<const std::shared_ptr<KafkaLane>> lanes);
 
 }  // namespace penstock::core

@@ -1,6 +1,7 @@
 #include "core/sinks/kafka/kafka_opening.h"
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/status_macros.h"
 #include "core/base/thread.h"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <stop_token>
+#include <system_error>
 #include <utility>
 
 namespace penstock::core {
@@ -18,6 +20,8 @@ KafkaOpening::KafkaOpening(std::shared_ptr<const KafkaWriting> writing,
     : writing_(std::move(writing)),
       open_(writing_->open),
       deadline_(deadline) {}
+
+KafkaOpening::~KafkaOpening() { EndTogether(lanes_); }
 
 absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> KafkaOpening::Run() {
   ASSIGN_OR_RETURN(owner_, ReadOwner(KafkaOffsetRead::kAny));
@@ -41,8 +45,10 @@ absl::StatusOr<std::vector<std::shared_ptr<KafkaLane>>> KafkaOpening::Run() {
                                        deadline_));
     RETURN_IF_ERROR(keeper->Commit(deadline_));
   }
-  lanes_.resize(open_.shards);
-  return std::move(lanes_);
+  std::vector<std::shared_ptr<KafkaLane>> taken(lanes_.begin(),
+                                                lanes_.begin() + open_.shards);
+  lanes_.erase(lanes_.begin(), lanes_.begin() + open_.shards);
+  return taken;
 }
 
 absl::StatusOr<std::optional<KafkaShards>> KafkaOpening::ReadOwner(
@@ -77,7 +83,7 @@ absl::Status KafkaOpening::ForLanes(
     if (!error.ok() || next >= lanes_.size()) return std::nullopt;
     return next++;
   };
-  const auto work = [&](std::stop_token /*stopped*/) {
+  const auto work = [&] {
     while (const std::optional<ShardIndex> shard = take()) {
       const absl::Status done = act(*shard);
       MutexLock lock(mu);
@@ -85,11 +91,18 @@ absl::Status KafkaOpening::ForLanes(
     }
   };
   {
-    std::vector<std::unique_ptr<Thread>> threads;
-    while (threads.size() < kLanesAtOnce &&
-           first + threads.size() < lanes_.size()) {
-      threads.push_back(std::make_unique<Thread>("kafka-open", work));
+    std::vector<std::unique_ptr<Thread>> others;
+    try {
+      while (others.size() + 1 < kLanesAtOnce &&
+             first + others.size() + 1 < lanes_.size()) {
+        others.push_back(std::make_unique<Thread>(
+            "kafka-open", [&](std::stop_token /*stopped*/) { work(); }));
+      }
+    } catch (const std::system_error& no_thread) {
+      LOG(WARNING) << "kafka sink: shards are opened by fewer threads: "
+                   << no_thread.what();
     }
+    work();
   }
   return error;
 }

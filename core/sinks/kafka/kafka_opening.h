@@ -22,11 +22,17 @@ namespace penstock::core {
 //
 // Owner:   the call that made it.
 // Threads: confined to it, but for what it does of lanes, each by one thread.
-// Bound:   kLanesAtOnce threads, and a client or two of librdkafka for each.
+// Bound:   kLanesAtOnce threads with a client of librdkafka each, for what they
+//          read; and a producer for each shard, of the open or of the one
+//          before.
 class KafkaOpening {
  public:
   KafkaOpening(std::shared_ptr<const KafkaWriting> writing,
                absl::Time deadline);
+  KafkaOpening(const KafkaOpening&) = delete;
+  KafkaOpening& operator=(const KafkaOpening&) = delete;
+  // Ends what it has not given out.
+  ~KafkaOpening();
 
   // Makes the open's writer that of every shard. Looks at all of it first, and
   // leaves everybody undisturbed where it has no business.

@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<Step>> KafkaSink::Open(const OutputOpen& open) {
   writing->batch_bytes = AskKafkaTopicLimit(scout->handle(), config_.topic,
                                             environment_.clock, deadline);
   writing_ = writing;
-  lanes_.clear();
+  EndTogether(std::exchange(lanes_, {}));
   if (!writing_->exactly_once()) {
     for (ShardIndex i = 0; i < open.shards; ++i) {
       lanes_.push_back(std::make_shared<KafkaLane>(writing_, i));
@@ -138,7 +138,7 @@ absl::StatusOr<std::unique_ptr<OutputEndpoint>> KafkaSink::MakeEndpoint(
 absl::Status KafkaSink::Close() {
   if (renewal_ != nullptr) renewal_->Stop();
   renewal_.reset();
-  lanes_.clear();
+  EndTogether(std::exchange(lanes_, {}));
   return absl::OkStatus();
 }
 

@@ -80,8 +80,7 @@ absl::Status RdKafkaConsumer::Start(const KafkaSourceConfig& config,
                    ResolveKafkaOptions(config.options, Defaults(),
                                        environment.files, environment.paths));
   ASSIGN_OR_RETURN(
-      client_, KafkaClient::Create(RD_KAFKA_CONSUMER, std::move(conf), *this,
-                                   environment.clock));
+      client_, KafkaClient::Create(RD_KAFKA_CONSUMER, std::move(conf), *this));
   messages_.reset(rd_kafka_queue_get_consumer(client_->handle()));
   callbacks_.reset(rd_kafka_queue_get_main(client_->handle()));
   CHECK(messages_ != nullptr) << "a consumer without a group";
@@ -89,14 +88,20 @@ absl::Status RdKafkaConsumer::Start(const KafkaSourceConfig& config,
 }
 
 RdKafkaConsumer::~RdKafkaConsumer() {
+  if (client_ == nullptr) return;
   // From here on nothing wakes anybody.
-  if (callbacks_ != nullptr) {
-    rd_kafka_queue_cb_event_enable(callbacks_.get(), nullptr, nullptr);
-    rd_kafka_queue_cb_event_enable(messages_.get(), nullptr, nullptr);
-  }
-  if (client_ != nullptr) Assign({}).IgnoreError();
+  rd_kafka_queue_cb_event_enable(callbacks_.get(), nullptr, nullptr);
+  rd_kafka_queue_cb_event_enable(messages_.get(), nullptr, nullptr);
   messages_.reset();
   callbacks_.reset();
+  LeaveAll();
+  // librdkafka's main thread is asked: whoever waits for this consumer's end
+  // does not wait for that.
+  client_->BeginEnd(
+      [client = client_->handle(), left = std::exchange(left_, {})]() mutable {
+        rd_kafka_assign(client, nullptr);
+        Empty(client, std::move(left));
+      });
 }
 
 void RdKafkaConsumer::SetWake(absl::AnyInvocable<void()> wake) {
@@ -219,23 +224,34 @@ absl::StatusOr<std::vector<int64_t>> RdKafkaConsumer::FindOffsets(
   return offsets;
 }
 
-KafkaQueueHandle RdKafkaConsumer::QueueOf(const std::string& topic,
-                                          int32_t partition) {
-  return KafkaQueueHandle(rd_kafka_queue_get_partition(
+void RdKafkaConsumer::Leave(const std::string& topic, int32_t partition) {
+  KafkaQueueHandle queue(rd_kafka_queue_get_partition(
       client_->handle(), topic.c_str(), partition));
+  // Null: librdkafka does not know the partition, so that it holds nothing.
+  if (queue != nullptr) left_.push_back(std::move(queue));
 }
 
-void RdKafkaConsumer::EmptyLeft() {
-  if (left_.empty()) return;
+void RdKafkaConsumer::LeaveAll() {
+  FreeReceived();
+  last_topic_ = nullptr;
+  for (const auto& [place, was] : assigned_) {
+    if (!was.is_finished) Leave(place.first, place.second);
+  }
+  assigned_.clear();
+}
+
+void RdKafkaConsumer::Empty(rd_kafka_t* client,
+                            std::vector<KafkaQueueHandle> left) {
+  if (left.empty()) return;
   // librdkafka's main thread takes requests one by one: this one is answered
-  // when it has stopped what was left, and nothing new gets in there.
+  // when it has stopped what was left. A broker's thread may be unpacking a
+  // fetch meanwhile, which comes in behind this: KafkaReaper is for that.
   rd_kafka_topic_partition_list_t* assigned = nullptr;
-  if (rd_kafka_assignment(client_->handle(), &assigned) ==
-      RD_KAFKA_RESP_ERR_NO_ERROR) {
+  if (rd_kafka_assignment(client, &assigned) == RD_KAFKA_RESP_ERR_NO_ERROR) {
     rd_kafka_topic_partition_list_destroy(assigned);
   }
   std::array<rd_kafka_message_t*, 64> messages{};
-  for (const KafkaQueueHandle& queue : left_) {
+  for (const KafkaQueueHandle& queue : left) {
     ssize_t count = 0;
     do {
       count = rd_kafka_consume_batch_queue(queue.get(), 0, messages.data(),
@@ -245,20 +261,14 @@ void RdKafkaConsumer::EmptyLeft() {
       }
     } while (count > 0);
   }
-  left_.clear();
 }
 
 absl::Status RdKafkaConsumer::Assign(std::span<const Assignment> partitions) {
-  FreeReceived();
-  last_topic_ = nullptr;
-  for (const auto& [place, was] : assigned_) {
-    if (!was.is_finished) left_.push_back(QueueOf(place.first, place.second));
-  }
-  assigned_.clear();
+  LeaveAll();
   // All of them are left, also what is assigned again: where the topic is gone
   // that is another object.
   rd_kafka_resp_err_t code = rd_kafka_assign(client_->handle(), nullptr);
-  EmptyLeft();
+  Empty(client_->handle(), std::exchange(left_, {}));
   if (code == RD_KAFKA_RESP_ERR_NO_ERROR && !partitions.empty()) {
     for (const Assignment& one : partitions) {
       assigned_[{one.place.topic, one.place.partition}] = {.id = one.id};
@@ -273,7 +283,7 @@ void RdKafkaConsumer::Finish(const TopicPartition& place) {
   const auto found = assigned_.find({place.topic, place.partition});
   if (found == assigned_.end() || found->second.is_finished) return;
   found->second.is_finished = true;
-  left_.push_back(QueueOf(place.topic, place.partition));
+  Leave(place.topic, place.partition);
   const Assignment one{.place = place, .id = 0, .offset = 0};
   const KafkaPartitionsHandle list = ListOf({&one, 1});
   // Not paused: a partition that was takes a second to come back.

@@ -70,9 +70,12 @@ class RdKafkaConsumer final : public TopicConsumer, private KafkaObserver {
   // its partitions. Of those whose topic is gone by then nobody empties it. So
   // whoever leaves partitions takes their queues first, and empties them behind
   // it.
-  KafkaQueueHandle QueueOf(const std::string& topic, int32_t partition);
-  // Empties `left_`, whose partitions are no longer assigned.
-  void EmptyLeft();
+  void Leave(const std::string& topic, int32_t partition);
+  // All that is assigned; librdkafka has yet to be told.
+  void LeaveAll();
+  // Empties queues whose partitions are no longer assigned. Blocks: for
+  // librdkafka's main thread.
+  static void Empty(rd_kafka_t* client, std::vector<KafkaQueueHandle> left);
 
   const Clock& clock_;
   std::unique_ptr<KafkaClient> client_;
@@ -86,7 +89,7 @@ class RdKafkaConsumer final : public TopicConsumer, private KafkaObserver {
     bool is_finished = false;
   };
   absl::flat_hash_map<std::pair<std::string, int32_t>, Assigned> assigned_;
-  // Of partitions that were left since the last EmptyLeft.
+  // Of partitions that were left and are to be emptied.
   std::vector<KafkaQueueHandle> left_;
   // The partition of the message before: runs of one are the rule.
   const void* last_topic_ = nullptr;

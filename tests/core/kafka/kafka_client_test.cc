@@ -1,9 +1,9 @@
 #include "core/kafka/kafka_client.h"
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
-#include "core/base/mutex.h"
+#include "core/base/log.h"
+#include "core/base/notification.h"
 #include "core/base/path_policy.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/status_matchers.h"
@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -33,15 +34,16 @@ class RecordingObserver final : public KafkaObserver {
   int statistics_ = 0;
 };
 
-absl::StatusOr<std::unique_ptr<KafkaClient>> Create(const KafkaOptions& options,
-                                                    KafkaObserver& observer) {
+absl::StatusOr<std::unique_ptr<KafkaClient>> Create(
+    const KafkaOptions& options, KafkaObserver& observer,
+    KafkaReaper& reaper = KafkaReaper::Shared()) {
   FakeFileSystem files;
   EXPECT_OK(WriteFileDurably(files, "/password", "hush"));
   absl::StatusOr<KafkaConf> conf =
       ResolveKafkaOptions(options, {}, files, PathPolicy({}));
   if (!conf.ok()) return conf.status();
   return KafkaClient::Create(RD_KAFKA_CONSUMER, *std::move(conf), observer,
-                             RealClock());
+                             reaper);
 }
 
 TEST(KafkaClientTest, TellsThatNoBrokerIsThere) {
@@ -80,6 +82,50 @@ TEST(KafkaClientTest, BlotsOutSecrets) {
       const std::unique_ptr<KafkaClient> client,
       Create({{"sasl.password", "${file:/password}"}}, observer));
   EXPECT_EQ(client->Redact("say hush now"), "say *** now");
+}
+
+// Its first line takes as long as a full pipe may.
+class HeldLogSink final : public LogSink {
+ public:
+  void Send(const LogEntry& /*entry*/) override {
+    if (is_held_.exchange(true)) return;
+    held_.Notify();
+    EXPECT_TRUE(go_on_.WaitForNotificationWithTimeout(absl::Minutes(1)));
+  }
+
+  std::atomic<bool> is_held_ = false;
+  Notification held_;
+  Notification go_on_;
+};
+
+TEST(KafkaClientTest, NobodyWaitsForALineOfALog) {
+  const auto sink = std::make_shared<HeldLogSink>();
+  KafkaReaper reaper(absl::Milliseconds(10), absl::Minutes(1));
+  const ScopedLogSink scoped(sink);
+  RecordingObserver observer;
+  ASSERT_OK_AND_ASSIGN(
+      std::unique_ptr<KafkaClient> client,
+      Create({{"bootstrap.servers", "127.0.0.1:1"}}, observer, reaper));
+  ASSERT_TRUE(sink->held_.WaitForNotificationWithTimeout(absl::Minutes(1)));
+  client.reset();
+  EXPECT_FALSE(sink->go_on_.HasBeenNotified());
+  EXPECT_EQ(reaper.Left(), 1u);
+  sink->go_on_.Notify();
+}
+
+TEST(KafkaClientTest, NoneIsMadeBesideManyThatDoNotEnd) {
+  Notification go_on;
+  KafkaReaper reaper(absl::ZeroDuration(), absl::ZeroDuration());
+  RecordingObserver observer;
+  for (size_t i = 0; i < KafkaReaper::kStuckMax; ++i) {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<KafkaClient> client,
+                         Create({}, observer, reaper));
+    client->BeginEnd([&] {
+      EXPECT_TRUE(go_on.WaitForNotificationWithTimeout(absl::Minutes(1)));
+    });
+  }
+  EXPECT_THAT(Create({}, observer, reaper), HasReason(Reason::UNAVAILABLE));
+  go_on.Notify();
 }
 
 }  // namespace

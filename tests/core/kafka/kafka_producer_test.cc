@@ -45,7 +45,8 @@ class KafkaProducerTest : public testing::Test {
   }
   static absl::Status Produce(KafkaProducer& producer,
                               const std::string& value) {
-    return producer.Produce({.value = value, .partition = 0}, Soon());
+    return producer.Produce({.value = value, .partition = 0},
+                            [] { return Soon(); });
   }
   std::vector<std::string> Values() {
     std::vector<std::string> values;
@@ -103,9 +104,10 @@ TEST_F(KafkaProducerTest, FullQueueWaitsForRoomOrTheDeadline) {
   mock_.SetDown();
   ASSERT_OK(Produce(*producer, "a"));
   ASSERT_OK(Produce(*producer, "b"));
-  EXPECT_THAT(producer->Produce({.value = "c", .partition = 0},
-                                In(absl::Milliseconds(200))),
-              HasReason(Reason::DEADLINE));
+  const absl::Time end = In(absl::Milliseconds(200));
+  EXPECT_THAT(
+      producer->Produce({.value = "c", .partition = 0}, [&] { return end; }),
+      HasReason(Reason::DEADLINE));
   mock_.SetUp();
   producer->ForgetFailures();
   ASSERT_OK(Produce(*producer, "c"));

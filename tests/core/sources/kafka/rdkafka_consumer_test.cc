@@ -311,7 +311,7 @@ TEST_F(RdKafkaConsumerTest, TransactionsLeaveGapsThatAStepSpans) {
 
 // librdkafka 2.0.2 does not end a client whose topic went while it was
 // assigned, unless it is emptied of what it has to say of it:
-// RdKafkaConsumer::EmptyLeft.
+// RdKafkaConsumer::Empty.
 class GoneTopicTest : public RdKafkaConsumerTest {
  protected:
   // Reads a message of each partition, has `remove` remove the topic, and waits
@@ -357,7 +357,7 @@ class GoneTopicTest : public RdKafkaConsumerTest {
   // That nobody waited for it in vain.
   static void ExpectEnds(std::unique_ptr<TopicConsumer> consumer) {
     consumer.reset();
-    EXPECT_EQ(KafkaReaper::Shared().Stuck(), 0u);
+    EXPECT_EQ(KafkaReaper::Shared().Left(), 0u);
   }
 
   static constexpr int kPartitions = 4;
