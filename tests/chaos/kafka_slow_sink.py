@@ -97,6 +97,9 @@ class SlowSink:
                            alive=[self.worker, run])
 
     def play(self, seconds):
+        harness.wait_until("the worker to listen",
+                           lambda: os.path.exists(self.socket),
+                           alive=[self.worker])
         before = stall.resident(self.worker)
         run = self.programs.start_run(self.pipeline)
         # Not before: the worker's own files are synced as well.
