@@ -439,7 +439,6 @@ class Programs:
             if not os.access(program, os.X_OK):
                 raise SystemExit(f"no program {program}: build it, or --bin")
         self._log = log
-        self.log_path = log.name
         self._started = []
 
     def _start(self, arguments, stdin=subprocess.DEVNULL, stderr=None,
