@@ -3,6 +3,7 @@
 #include "client/cli/line_file.h"
 #include "client/cli/multiset_check.h"
 #include "client/cli/progress_meter.h"
+#include "client/cli/record_file.h"
 #include "client/pipeline_file.h"
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
@@ -22,6 +23,7 @@
 #include <simdjson.h>
 
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -46,6 +48,9 @@ struct Comparison {
   std::string output;
   // Bad records are skipped by the source and not expected in the output.
   bool is_ndjson = true;
+  // Of records that are not lines; otherwise null.
+  std::shared_ptr<const core::ComponentConfig> format = nullptr;
+  core::Schema schema = {};
   // What lacks its line end is not read yet.
   bool is_followed = false;
   uint64_t record_bytes_max = core::ConnectorLimits{}.record_bytes_max;
@@ -128,14 +133,7 @@ absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
     }
     const absl::string_view format =
         spec.format == nullptr ? "" : spec.format->type();
-    if (format != "raw" && format != "ndjson") {
-      return core::MakeError(
-          core::Reason::UNSUPPORTED,
-          absl::StrCat("verifying ", options.pipeline_file, ": connector ",
-                       spec.name, " has the format ", format,
-                       ", but lines are compared; only raw and ndjson have one "
-                       "record a line"));
-    }
+    const bool has_lines = format == "raw" || format == "ndjson";
     const auto& source =
         static_cast<const core::FileSourceConfig&>(*spec.source);
     if (source.path == core::kStandardInput) {
@@ -152,6 +150,8 @@ absl::StatusOr<std::vector<Comparison>> ComparisonsOf(
                            .compression = source.compression,
                            .output = sink.path,
                            .is_ndjson = format == "ndjson",
+                           .format = has_lines ? nullptr : spec.format,
+                           .schema = spec.schema,
                            .is_followed = source.follow,
                            .record_bytes_max = spec.limits.record_bytes_max,
                            .level = spec.level});
@@ -203,6 +203,18 @@ absl::Status Judge(core::FileSystem& files, const Comparison& comparison,
   std::optional<uint32_t> opened;
   for (const MultisetCheck::Missing& missing : check.Finish()) {
     const std::string& path = paths[missing.partition];
+    const auto lose = [&] {
+      ++verdict.lost;
+      if (verdict.findings.size() < findings_max) {
+        verdict.findings.push_back(
+            {Finding::Kind::kLost, path, missing.offset});
+      }
+    };
+    // Bad ones are not among these.
+    if (comparison.format != nullptr) {
+      lose();
+      continue;
+    }
     if (opened != missing.partition) {
       ASSIGN_OR_RETURN(
           file, core::OpenFile::Open(files, path, comparison.compression));
@@ -217,10 +229,7 @@ absl::Status Judge(core::FileSystem& files, const Comparison& comparison,
       ++verdict.skipped;
       continue;
     }
-    ++verdict.lost;
-    if (verdict.findings.size() < findings_max) {
-      verdict.findings.push_back({Finding::Kind::kLost, path, missing.offset});
-    }
+    lose();
   }
   return absl::OkStatus();
 }
@@ -241,19 +250,52 @@ uint64_t SizeOf(core::FileSystem& files, const Comparison& comparison,
 
 absl::Status AddInputs(core::FileSystem& files, const Comparison& comparison,
                        const std::vector<std::string>& paths,
-                       MultisetCheck& check, ProgressMeter& meter) {
+                       RecordFormat* format, MultisetCheck& check,
+                       uint64_t& skipped, ProgressMeter& meter) {
   for (size_t i = 0; i < paths.size(); ++i) {
     ASSIGN_OR_RETURN(
         const core::OpenFile file,
         core::OpenFile::Open(files, paths[i], comparison.compression));
+    const auto add = [&](uint64_t offset, absl::string_view record) {
+      check.AddInput(static_cast<uint32_t>(i), offset, record);
+      meter.Add(record.size() + 1);
+    };
+    if (format != nullptr) {
+      ASSIGN_OR_RETURN(
+          const uint64_t bad,
+          format->ForEachInput(file.content(), comparison.is_followed, add));
+      skipped += bad;
+      continue;
+    }
     RETURN_IF_ERROR(ForEachLine(file.content(),
                                 {.skip_blank = comparison.is_ndjson,
                                  .whole_only = comparison.is_followed},
-                                [&](uint64_t offset, absl::string_view line) {
-                                  check.AddInput(static_cast<uint32_t>(i),
-                                                 offset, line);
-                                  meter.Add(line.size() + 1);
-                                }));
+                                add));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddOutputs(const core::FileSinkReader& reader,
+                        RecordFormat* format, MultisetCheck& check,
+                        ProgressMeter& meter) {
+  for (uint32_t shard = 0; shard < reader.shards(); ++shard) {
+    check.BeginShard();
+    core::FileSinkLines lines = reader.Lines(shard);
+    const auto add = [&](const std::string& path, uint64_t offset,
+                         absl::string_view record) {
+      check.AddOutput(path, offset, record);
+      meter.Add(record.size() + 1);
+    };
+    if (format != nullptr) {
+      RETURN_IF_ERROR(format->ForEachOutput(lines, add));
+      continue;
+    }
+    absl::string_view line;
+    while (true) {
+      ASSIGN_OR_RETURN(const bool more, lines.Next(line));
+      if (!more) break;
+      add(lines.path(), lines.offset(), line);
+    }
   }
   return absl::OkStatus();
 }
@@ -266,22 +308,19 @@ absl::StatusOr<Verdict> Compare(const Comparison& comparison,
   MultisetCheck check(findings_max);
   // Input and output have about as many bytes.
   ProgressMeter meter("verifying", 2 * SizeOf(files, comparison, paths));
-  RETURN_IF_ERROR(AddInputs(files, comparison, paths, check, meter));
+  std::optional<RecordFormat> format;
+  if (comparison.format != nullptr) {
+    ASSIGN_OR_RETURN(format,
+                     RecordFormat::Make(*comparison.format, comparison.schema));
+  }
+  RecordFormat* const records = format.has_value() ? &*format : nullptr;
+  Verdict verdict;
+  RETURN_IF_ERROR(AddInputs(files, comparison, paths, records, check,
+                            verdict.skipped, meter));
   check.EndInput();
   ASSIGN_OR_RETURN(const core::FileSinkReader reader,
                    core::FileSinkReader::Open(files, comparison.output));
-  for (uint32_t shard = 0; shard < reader.shards(); ++shard) {
-    check.BeginShard();
-    core::FileSinkLines lines = reader.Lines(shard);
-    absl::string_view line;
-    while (true) {
-      ASSIGN_OR_RETURN(const bool more, lines.Next(line));
-      if (!more) break;
-      check.AddOutput(lines.path(), lines.offset(), line);
-      meter.Add(line.size() + 1);
-    }
-  }
-  Verdict verdict;
+  RETURN_IF_ERROR(AddOutputs(reader, records, check, meter));
   verdict.records_in = check.records_in();
   verdict.records_out = check.records_out();
   verdict.doubled = check.doubled();

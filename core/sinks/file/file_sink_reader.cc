@@ -8,6 +8,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -92,6 +93,48 @@ absl::StatusOr<bool> FileSinkLines::Next(absl::string_view& line) {
     consumed_ = block_.size();
     return true;
   }
+}
+
+absl::StatusOr<bool> FileSinkLines::NextRecords(Splitter& splitter,
+                                                absl::string_view& records) {
+  splitter.Clear();
+  // Of what is not consumed: what the splitter has seen.
+  size_t seen = 0;
+  size_t size = 0;
+  while (size == 0) {
+    const absl::string_view pending =
+        absl::string_view(block_).substr(consumed_);
+    const std::optional<size_t> boundary = splitter.Input(pending.substr(seen));
+    if (boundary.has_value()) {
+      size = seen + *boundary;
+      break;
+    }
+    if (pending.size() > line_bytes_max_) {
+      MarkLine();
+      return MakeError(
+          Reason::RECORD_TOO_LARGE,
+          absl::StrCat("a record of more than ", line_bytes_max_,
+                       " bytes at byte ", line_offset_, " of ", line_path_));
+    }
+    seen = pending.size();
+    ASSIGN_OR_RETURN(const bool more, Fill());
+    if (more) continue;
+    if (seen == 0) return false;
+    size = seen;
+  }
+  MarkLine();
+  records = absl::string_view(block_).substr(consumed_, size);
+  given_start_ = line_start_;
+  line_start_ += size;
+  consumed_ += size;
+  return true;
+}
+
+FileSinkLines::Place FileSinkLines::PlaceAt(uint64_t at) const {
+  const uint64_t wanted = given_start_ + at;
+  auto start = starts_.begin();
+  while (start + 1 != starts_.end() && wanted >= (start + 1)->at) ++start;
+  return {.path = start->path, .offset = wanted - start->at};
 }
 
 void FileSinkLines::MarkLine() {

@@ -5,6 +5,7 @@
 #include "core/base/filesystem.h"
 #include "core/compress/decoder.h"
 #include "core/contract/output_target.h"
+#include "core/contract/parser.h"
 #include "core/sinks/file/committed_data.h"
 #include "core/sinks/file/manifest.h"
 
@@ -33,6 +34,19 @@ class FileSinkLines {
   // decompressed), RECORD_TOO_LARGE, those of FileSystem; then there is no next
   // call.
   absl::StatusOr<bool> Next(absl::string_view& line);
+
+  // The next records without a gap, as many as are whole by `splitter`, with
+  // all that stands around them; at the end whatever is left. Otherwise as
+  // Next. Requires: whoever asks so for a shard always does.
+  absl::StatusOr<bool> NextRecords(Splitter& splitter,
+                                   absl::string_view& records);
+  struct Place {
+    std::string path;
+    uint64_t offset = 0;
+  };
+  // Where byte `at` of what NextRecords gave last stands, as path() and
+  // offset() say it.
+  Place PlaceAt(uint64_t at) const;
 
   // Of what Next gave last: the file's path, and where in it the line begins,
   // in bytes as they were before they were compressed.
@@ -79,6 +93,8 @@ class FileSinkLines {
   std::deque<Start> starts_;
   std::string line_path_;
   uint64_t line_offset_ = 0;
+  // As line_start_, of what NextRecords gave last.
+  uint64_t given_start_ = 0;
 };
 
 // A snapshot of the committed state.

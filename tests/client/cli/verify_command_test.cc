@@ -133,6 +133,59 @@ TEST_F(VerifyCommandTest, ReadsFilesThatWereCompressedAndRenamed) {
   EXPECT_THAT(printed_, HasSubstr("files/orders.gz byte 4"));
 }
 
+constexpr char kColumns[] =
+    "    schema: {columns: [{name: a, type: varchar}, "
+    "{name: b, type: bigint}]}\n";
+
+TEST_F(VerifyCommandTest, FieldsAreComparedAsTheyAreWritten) {
+  const std::string in = "b,c,a\r\n1,,x\n2,,\"y\nz\"\n+3,q,\"\"\n";
+  Have(in, "x,1\n\"y\nz\",2\n\"\",3\n");
+  EXPECT_EQ(VerifyFile(kColumns, "csv: {header: true}"), CliExit::kOk)
+      << printed_;
+  Have(in, "x,1\n\"\",3\n\"y\nz\",3\n");
+  EXPECT_EQ(VerifyFile(kColumns, "csv: {header: true}"),
+            CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, HasSubstr("lost: " + Path("in") + " byte 12"));
+  EXPECT_THAT(printed_, HasSubstr("byte 9"));
+}
+
+TEST_F(VerifyCommandTest, BadFieldsAreSkipped) {
+  Have("x,1\ny,?\n", "x,1\n");
+  EXPECT_EQ(VerifyFile(kColumns, "csv: {}"), CliExit::kOk) << printed_;
+  EXPECT_THAT(printed_, HasSubstr("bad, skipped  1"));
+}
+
+TEST_F(VerifyCommandTest, ValuesOverSeveralLinesAreComparedAsTheyStand) {
+  // An array is written inside of one: by itself it would be its elements.
+  const std::string in = "[{\n\"a\": 1}, [2,\n3],\n4]\n{\"a\":5}";
+  Have(in, "{\n\"a\": 1}\n[[2,\n3]]\n4\n{\"a\":5}\n");
+  EXPECT_EQ(VerifyFile("", "json: {}"), CliExit::kOk) << printed_;
+  Have(in, "{\n\"a\": 1}\n[[2,\n3]]\n{\"a\":5}\n");
+  EXPECT_EQ(VerifyFile("", "json: {}"), CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, HasSubstr("lost: " + Path("in") + " byte 20"));
+}
+
+TEST_F(VerifyCommandTest, PackedValuesAreCompared) {
+  // {b: 1, a: "\n"}, {a: "y"}; the members come in the order of the columns.
+  const std::string in =
+      "\x82\xa1"
+      "b\x01\xa1"
+      "a\xa1\n\x81\xa1"
+      "a\xa1y";
+  const std::string out =
+      "\x82\xa1"
+      "a\xa1\n\xa1"
+      "b\x01\x81\xa1"
+      "a\xa1y";
+  Have(in, out);
+  EXPECT_EQ(VerifyFile(kColumns, "msgpack: {}"), CliExit::kOk) << printed_;
+  Have(in, out + out);
+  EXPECT_EQ(VerifyFile(kColumns, "msgpack: {}"), CliExit::kVerifyFailed);
+  EXPECT_THAT(printed_, HasSubstr("doubled       2"));
+  Have(in, out.substr(8));
+  EXPECT_EQ(VerifyFile(kColumns, "msgpack: {}"), CliExit::kVerifyFailed);
+}
+
 TEST_F(VerifyCommandTest, AtLeastOnceTakesDoubledRecordsAndCountsThem) {
   Have("1\n2\n3\n", "1\n2\n1\n2\n3\n");
   EXPECT_EQ(Verify("at_least_once"), CliExit::kOk);
