@@ -34,7 +34,8 @@ struct HttpResponse {
   std::string body;
 };
 
-// Certificates are always checked. Redirects are not followed: they could lead
+// Certificates are always checked. A secret goes over plain http without any
+// proxy. Redirects are not followed: they could lead
 // a password elsewhere, and are an answer like any other. Blocks: until the
 // answer, the time-out, or about a second after `stop`. Errors: UNAVAILABLE: no
 // answer; DEADLINE; CANCELLED: `stop`; RECORD_TOO_LARGE; INVALID_CONFIG: the

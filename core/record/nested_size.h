@@ -13,8 +13,8 @@ struct NestedSize {
   // Values in arrays and maps, however deep, fields of structs there among
   // them: each may have been a single byte.
   uint64_t values = 0;
-  // Text that a payload may be shorter than: JSON made of it, and what needs
-  // escapes in JSON.
+  // Text that a payload may be shorter than: JSON made of it, escapes in JSON,
+  // and what is none of the record's bytes (a symbol's name, a topic's).
   uint64_t text_bytes = 0;
 };
 
@@ -24,8 +24,8 @@ class NestedSizer {
  public:
   explicit NestedSizer(const Schema& schema);
 
-  // Looks at each value of columns that are array, map, struct or variant; of
-  // other schemas at nothing.
+  // Looks at each value of columns that are text, decimal, array, map, struct
+  // or variant; of other schemas at nothing.
   NestedSize Of(const RecordBatch& batch) const;
 
  private:

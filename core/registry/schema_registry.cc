@@ -66,8 +66,13 @@ absl::StatusOr<std::string> SchemaRegistry::Fetch(uint32_t id,
                                                   const std::stop_token& stop) {
   HttpRequest request = request_;
   absl::StrAppend(&request.url, "/schemas/ids/", id);
-  ASSIGN_OR_RETURN(const HttpResponse response, HttpGet(request, stop));
-  return ReadRegistryAnswer(id, response.status, response.body);
+  const absl::StatusOr<HttpResponse> response = HttpGet(request, stop);
+  if (HasReason(response.status(), Reason::INVALID_CONFIG)) {
+    // It says nothing of the schema: messages wait for a better URL.
+    return MakeError(Reason::UNAVAILABLE, response.status().message());
+  }
+  if (!response.ok()) return response.status();
+  return ReadRegistryAnswer(id, response->status, response->body);
 }
 
 absl::StatusOr<std::string> ReadRegistryAnswer(uint32_t id, int status,

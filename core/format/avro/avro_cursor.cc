@@ -154,8 +154,12 @@ bool AvroCursor::PassAll(const AvroNode& node, bool has_keys) {
   do {
     if (!ReadBlock(count)) return false;
     for (uint64_t i = 0; i < count; ++i) {
+      const size_t begin = at_;
       if (has_keys && !ReadBytes(key)) return false;
       if (!Pass(item)) return false;
+      if (at_ == begin && nothings_left_-- == 0) {
+        return Fail(AvroFault::kTooMany);
+      }
     }
   } while (count > 0);
   --depth_;

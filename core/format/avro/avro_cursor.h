@@ -35,11 +35,14 @@ enum class AvroFault : uint8_t {
 //
 // Threads: thread-compatible. Lifetime: a view of schema and datum.
 // Bound:   kAvroDepthMax levels; values as many as the datum has bytes, by
-//          kValuesPerByte, and kValuesMin.
+//          kValuesPerByte, and kValuesMin; kNothingsMax items that take no
+//          byte.
 class AvroCursor {
  public:
   static constexpr uint64_t kValuesMin = 65'536;
   static constexpr uint64_t kValuesPerByte = 16;
+  // Of all arrays: a row has a value of each.
+  static constexpr uint64_t kNothingsMax = 1'024;
 
   // The first value is at datum[begin]. Requires: begin <= datum.size().
   AvroCursor(const AvroSchema& schema, absl::string_view datum, size_t begin)
@@ -85,6 +88,7 @@ class AvroCursor {
   size_t at_;
   size_t depth_ = 0;
   uint64_t values_left_;
+  uint64_t nothings_left_ = kNothingsMax;
   AvroFault fault_ = AvroFault::kNone;
 };
 

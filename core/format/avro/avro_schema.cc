@@ -178,7 +178,12 @@ class SchemaReader {
                   .children = {number}});
     }
     ASSIGN_OR_RETURN(const uint32_t number, FindNamed(*name, space));
-    SetLogical(of, nodes_[number]);
+    AvroNode node = nodes_[number];
+    SetLogical(of, node);
+    // What has a name is elsewhere, too, without this.
+    if (node.type == AvroType::kFixed) return Add(std::move(node));
+    nodes_[number].logical = node.logical;
+    nodes_[number].scale = node.scale;
     return number;
   }
 
@@ -295,6 +300,16 @@ absl::StatusOr<AvroSchema> AvroSchema::Parse(absl::string_view json) {
   SchemaReader reader;
   ASSIGN_OR_RETURN(const uint32_t number, reader.Read(root, ""));
   return AvroSchema(reader.TakeNodes(), number);
+}
+
+size_t AvroSchema::MemoryBytes() const {
+  size_t bytes = sizeof(AvroSchema) + nodes_.capacity() * sizeof(AvroNode);
+  for (const AvroNode& node : nodes_) {
+    bytes += node.children.capacity() * sizeof(uint32_t) +
+             node.names.capacity() * sizeof(std::string);
+    for (const std::string& name : node.names) bytes += name.capacity();
+  }
+  return bytes;
 }
 
 }  // namespace penstock::core

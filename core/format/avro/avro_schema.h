@@ -78,6 +78,8 @@ class AvroSchema {
 
   const AvroNode& root() const { return nodes_[root_]; }
   const AvroNode& node(uint32_t number) const { return nodes_[number]; }
+  // What it holds, about.
+  size_t MemoryBytes() const;
 
  private:
   AvroSchema(std::vector<AvroNode> nodes, uint32_t root)

@@ -6,6 +6,7 @@
 #include "core/format/avro/avro_schema.h"
 
 #include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/strip.h>
 
@@ -26,6 +27,17 @@ absl::string_view HostOf(absl::string_view rest) {
   rest = rest.substr(0, rest.find_first_of("/?#"));
   if (absl::StartsWith(rest, "[")) return rest.substr(0, rest.find(']') + 1);
   return rest.substr(0, rest.find(':'));
+}
+
+// Of the same: whether what is behind the host is a port, or nothing.
+bool HasGoodPort(absl::string_view rest) {
+  const absl::string_view host = HostOf(rest);
+  rest = rest.substr(host.size());
+  rest = rest.substr(0, rest.find('/'));
+  if (rest.empty()) return true;
+  uint32_t port = 0;
+  return absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &port) &&
+         port >= 1 && port <= 65'535;
 }
 
 // Nothing of it may stand in the configuration itself. It quotes nothing.
@@ -51,6 +63,9 @@ absl::Status CheckRegistry(const SchemaRegistryConfig& config) {
     return Bad(".registry.url",
                "is no host, port and path; user and password have fields of "
                "their own");
+  }
+  if (!HasGoodPort(rest)) {
+    return Bad(".registry.url", "has a port that is none of 1 to 65535");
   }
   if (config.username.empty() != config.password.empty()) {
     return Bad(".registry.password", "and username: give both or none");

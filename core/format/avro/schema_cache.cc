@@ -2,6 +2,7 @@
 
 #include "core/base/check.h"
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/base/status_macros.h"
 
 #include <absl/strings/str_cat.h>
@@ -10,6 +11,18 @@
 #include <utility>
 
 namespace penstock::core {
+namespace {
+
+std::string ReasonOf(const absl::Status& status) {
+  std::string reason(status.message());
+  if (reason.size() <= SchemaCache::kReasonBytesMax) return reason;
+  reason.resize(SchemaCache::kReasonBytesMax);
+  // Not within a character.
+  while (!IsUtf8(reason)) reason.pop_back();
+  return reason + "...";
+}
+
+}  // namespace
 
 std::optional<uint32_t> ReadSchemaId(absl::string_view message) {
   if (message.size() < kAvroHeaderBytes || message[0] != 0) return std::nullopt;
@@ -39,7 +52,9 @@ bool SchemaCache::IsReady(absl::string_view message) {
   if (!id.has_value()) return true;
   const auto found = kept_.find(*id);
   if (found != kept_.end()) {
-    uses_.splice(uses_.begin(), uses_, found->second.use);
+    std::list<uint32_t>& uses =
+        found->second.entry.schema != nullptr ? uses_ : problem_uses_;
+    uses.splice(uses.begin(), uses, found->second.use);
     return true;
   }
   if (!is_fetching_ && clock_->SteadyNow() >= next_attempt_) BeginFetch(*id);
@@ -76,19 +91,18 @@ void SchemaCache::TakeFetched() {
   is_fetching_ = false;
   const uint32_t id = fetched->id;
   if (id != std::exchange(failed_id_, id)) failures_ = unknowns_ = 0;
-  const absl::Status status = fetched->text.status();
-  const bool is_unknown = HasReason(status, Reason::NOT_FOUND);
+  const absl::Status got = fetched->text.status();
+  const bool is_unknown = HasReason(got, Reason::NOT_FOUND);
+  const bool is_none = HasReason(got, Reason::INVALID_CONFIG);
   if (is_unknown) ++unknowns_;
+  absl::StatusOr<AvroSchema> schema = got.ok()
+                                          ? AvroSchema::Parse(*fetched->text)
+                                          : absl::StatusOr<AvroSchema>(got);
+  const absl::Status status = schema.status();
   if (status.ok()) {
-    absl::StatusOr<AvroSchema> schema = AvroSchema::Parse(*fetched->text);
-    if (schema.ok()) {
-      Keep(id, {.schema = std::make_shared<AvroSchema>(*std::move(schema))});
-    } else {
-      Keep(id, {.problem = std::string(schema.status().message())});
-    }
-  } else if (HasReason(status, Reason::INVALID_CONFIG) ||
-             (is_unknown && unknowns_ >= kUnknownMax)) {
-    Keep(id, {.problem = std::string(status.message())});
+    Keep(id, {.schema = std::make_shared<AvroSchema>(*std::move(schema))});
+  } else if (is_none || (is_unknown && unknowns_ >= kUnknownMax)) {
+    Keep(id, {.problem = ReasonOf(status)});
   } else {
     const absl::Duration wait = std::min(
         kBackoffMin * (int64_t{1} << std::min(failures_, 6)), kBackoffMax);
@@ -96,7 +110,7 @@ void SchemaCache::TakeFetched() {
     next_attempt_ = clock_->SteadyNow() + wait;
     health_ = {.condition = Condition::kDegraded,
                .reason = absl::StrCat("wait for schema ", id,
-                                      " of the registry: ", status.message()),
+                                      " of the registry: ", ReasonOf(status)),
                .next_attempt = clock_->Now() + wait};
     return;
   }
@@ -106,12 +120,27 @@ void SchemaCache::TakeFetched() {
 }
 
 void SchemaCache::Keep(uint32_t id, Entry entry) {
-  if (kept_.size() >= kSchemasMax) {
-    kept_.erase(uses_.back());
-    uses_.pop_back();
+  size_t bytes = 0;
+  std::list<uint32_t>& uses = entry.schema ? uses_ : problem_uses_;
+  if (entry.schema == nullptr) {
+    if (uses.size() >= kProblemsMax) Drop(uses);
+  } else {
+    bytes = sizeof(Kept) + entry.schema->MemoryBytes();
+    while (!uses.empty() &&
+           (uses.size() >= kSchemasMax || kept_bytes_ + bytes > kBytesMax)) {
+      Drop(uses);
+    }
   }
-  uses_.push_front(id);
-  kept_[id] = {.entry = std::move(entry), .use = uses_.begin()};
+  uses.push_front(id);
+  kept_bytes_ += bytes;
+  kept_[id] = {.entry = std::move(entry), .bytes = bytes, .use = uses.begin()};
+}
+
+void SchemaCache::Drop(std::list<uint32_t>& uses) {
+  const auto unused = kept_.find(uses.back());
+  kept_bytes_ -= unused->second.bytes;
+  kept_.erase(unused);
+  uses.pop_back();
 }
 
 }  // namespace penstock::core

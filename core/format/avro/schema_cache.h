@@ -34,16 +34,25 @@ std::optional<uint32_t> ReadSchemaId(absl::string_view message);
 // registry that is down is asked again, after longer and longer waits, whenever
 // the message that waits is offered again. One that has no schema of a number
 // is asked kUnknownMax times, for it may be behind; then the number has none
-// for good, and so has one whose schema cannot be used: such messages are bad.
+// for good, and so has one whose schema is none of Avro: such messages are bad.
+// A schema that is one of Avro, but cannot be read here, is waited for:
+// messages written with it are good.
 //
 // Owner:     a parser.
 // Threads:   as MessageGate.
 // Lifecycle: nothing is fetched before Start. The destructor waits for the
 //            thread, which ends within about a second.
-// Bound:     kSchemasMax schemas, those longest unused are dropped first.
+// Bound:     kSchemasMax schemas that take kBytesMax together, or one that
+// takes
+//            more, and kProblemsMax numbers that have none; those longest
+//            unused are dropped first.
 class SchemaCache final : public MessageGate {
  public:
   static constexpr size_t kSchemasMax = 256;
+  static constexpr size_t kProblemsMax = 64;
+  static constexpr size_t kBytesMax = size_t{16} << 20;
+  // Of why there is no schema: what a registry says may be of any length.
+  static constexpr size_t kReasonBytesMax = 512;
   static constexpr int kUnknownMax = 3;
   static constexpr absl::Duration kBackoffMin = absl::Milliseconds(500);
   static constexpr absl::Duration kBackoffMax = absl::Seconds(30);
@@ -66,10 +75,13 @@ class SchemaCache final : public MessageGate {
 
   // Null: unknown, and nobody asked. Lifetime: until the next IsReady.
   const Entry* Find(uint32_t id) const;
+  // What is kept takes, about.
+  size_t kept_bytes() const { return kept_bytes_; }
 
  private:
   struct Kept {
     Entry entry;
+    size_t bytes = 0;
     std::list<uint32_t>::iterator use;
   };
   struct Fetched {
@@ -79,6 +91,8 @@ class SchemaCache final : public MessageGate {
 
   void TakeFetched();
   void Keep(uint32_t id, Entry entry);
+  // Drops the last one of `uses`, which are uses_ or problem_uses_.
+  void Drop(std::list<uint32_t>& uses);
   void BeginFetch(uint32_t id);
 
   const SchemaRegistryConfig config_;
@@ -91,8 +105,11 @@ class SchemaCache final : public MessageGate {
   std::unique_ptr<SchemaSource> source_;
   const Clock* clock_ = nullptr;
   absl::flat_hash_map<uint32_t, Kept> kept_;
-  // The one used last is the first.
+  // Of schemas, and of numbers that have none: damage puts no schema out. The
+  // one used last is the first.
   std::list<uint32_t> uses_;
+  std::list<uint32_t> problem_uses_;
+  size_t kept_bytes_ = 0;
   bool is_fetching_ = false;
   // Of the schema that is waited for.
   int failures_ = 0;

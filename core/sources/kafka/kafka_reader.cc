@@ -70,6 +70,9 @@ void KafkaReader::Work::Stop() {
   is_closed_.store(true);
   StopSteps();
   client_.reset();
+  // Here, for a gate joins its thread: the last to let go of this might be just
+  // that thread, in its wake-up.
+  packer_.reset();
 }
 
 void KafkaReader::Work::Extend() {

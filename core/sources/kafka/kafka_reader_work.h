@@ -43,7 +43,8 @@ class KafkaReader::Work : public StrandWork<KafkaReader::Work> {
   void Replay(const ReplayCommand& command);
   void Skip(const SkipCommand& command);
   void Disconnect() { is_closed_.store(true); }
-  // Blocks: until the running task, if any, is over; then ends the client.
+  // Blocks: until the running task, if any, is over; then ends the client, and
+  // the parser with what its gate runs.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
   bool is_closed() const { return is_closed_.load(); }
@@ -129,7 +130,7 @@ class KafkaReader::Work : public StrandWork<KafkaReader::Work> {
   const Environment environment_;
   InputConsumer& consumer_;
   const KafkaSourceConfig config_;
-  const std::unique_ptr<MessagePacker> packer_;
+  std::unique_ptr<MessagePacker> packer_;
   InputQueue<Moved> queue_;
   // Shared by: this and the connector, which shows it.
   const std::shared_ptr<KafkaMetrics> metrics_;

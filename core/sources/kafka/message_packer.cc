@@ -62,7 +62,7 @@ MessagePacker::Packed MessagePacker::Pack(
     uint32_t id, absl::string_view topic,
     std::span<const KafkaEvent* const> messages,
     const TopicConsumer& consumer) {
-  if (!IsReady(*messages.front())) return {.waits = true};
+  if (!IsReady(*messages.front(), consumer)) return {.waits = true};
   size_t count = 0;
   size_t bytes = 0;
   for (const KafkaEvent* const event : messages) {
@@ -82,7 +82,7 @@ MessagePacker::Packed MessagePacker::Pack(
                         task.batch.value_arena());
   size_t taken = 0;
   while (taken < count) {
-    if (!IsReady(*messages[taken])) {
+    if (!IsReady(*messages[taken], consumer)) {
       task.packed.waits = true;
       break;
     }
@@ -100,9 +100,17 @@ MessagePacker::Packed MessagePacker::Pack(
   return std::move(task.packed);
 }
 
-bool MessagePacker::IsReady(const KafkaEvent& event) const {
-  return gate_ == nullptr || !event.value.has_value() || event.value->empty() ||
-         gate_->IsReady(*event.value);
+bool MessagePacker::IsReady(const KafkaEvent& event,
+                            const TopicConsumer& consumer) const {
+  if (gate_ == nullptr || !event.value.has_value() || event.value->empty() ||
+      event.value->size() > parser_->RecordBytesMax()) {
+    return true;
+  }
+  if (!options_.header_filter.empty() &&
+      !PassesFilter(consumer.HeadersOf(event))) {
+    return true;
+  }
+  return gate_->IsReady(*event.value);
 }
 
 bool MessagePacker::PassesFilter(std::span<const KafkaHeader> headers) const {

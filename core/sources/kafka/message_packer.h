@@ -69,8 +69,8 @@ class MessagePacker {
   bool NeedsHeaders() const {
     return !options_.header_filter.empty() || options_.columns.has_headers();
   }
-  // Whether the parser can take it now.
-  bool IsReady(const KafkaEvent& event) const;
+  // Whether the parser can take it now, or is not asked to.
+  bool IsReady(const KafkaEvent& event, const TopicConsumer& consumer) const;
   bool PassesFilter(std::span<const KafkaHeader> headers) const;
   void Add(Task& task, const KafkaEvent& event, const TopicConsumer& consumer);
   void AddTombstone(Task& task, const MessageRecords& message);

@@ -1,6 +1,7 @@
 // What an encoder makes of records is never more than was reserved for it
 // (INV-6): for every encoder, of rows of every type, whatever they were before.
 #include "core/contract/batch_estimate.h"
+#include "core/format/avro/avro_format.h"
 #include "core/format/clickhouse/clickhouse_encoder.h"
 #include "core/format/csv/csv_encoder.h"
 #include "core/format/msgpack/msgpack_encoder.h"
@@ -113,6 +114,43 @@ TEST(EstimateTest, CoversVariantsThatAreLongerAsJson) {
       SCOPED_TRACE(name);
       ExpectCovers(*encoder, schema, batch);
     }
+  }
+}
+
+TEST(EstimateTest, CoversControlCharacters) {
+  const Schema schema = {{{.name = "a", .type = SqlType::kVarchar}}};
+  const std::string packed =
+      "\x81\xa1"
+      "a\xda\x03\xe8" +
+      std::string(1000, '\x01');
+  const std::vector<RecordBatch> batches = BatchesOf("msgpack", schema, packed);
+  ASSERT_EQ(batches.size(), 1u);
+  for (auto& [name, encoder] : EncodersOf(schema, true)) {
+    SCOPED_TRACE(name);
+    ExpectCovers(*encoder, schema, batches[0]);
+  }
+}
+
+// A byte becomes the name of a symbol, two a number of as many digits as the
+// schema says.
+TEST(EstimateTest, CoversTextThatOnlyTheSchemaHas) {
+  AvroConfig config;
+  config.schema =
+      R"({"type":"record","name":"r","fields":[)"
+      R"({"name":"a","type":{"type":"enum","name":"e","symbols":[")" +
+      std::string(500, 'x') +
+      R"("]}},{"name":"b","type":{"type":"bytes","logicalType":"decimal",)"
+      R"("precision":200,"scale":199}}]})";
+  const Schema schema = {{{.name = "a", .type = SqlType::kVarchar},
+                          {.name = "b", .type = SqlType::kVarchar}}};
+  const std::unique_ptr<Parser> parser =
+      *MakeAvroParser(config, schema, nullptr);
+  const std::string message("\0\x02\x01", 3);
+  const std::vector<RecordBatch> batches = BatchesOf(*parser, message);
+  ASSERT_EQ(batches.size(), 1u);
+  for (auto& [name, encoder] : EncodersOf(schema, true)) {
+    SCOPED_TRACE(name);
+    ExpectCovers(*encoder, schema, batches[0]);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "tests/core/format/parsed_rows.h"
 
 #include "core/base/check.h"
-#include "core/contract/parser.h"
 #include "core/format/csv/csv_encoder.h"
 #include "core/format/csv/csv_format.h"
 #include "core/format/msgpack/msgpack_encoder.h"
@@ -30,10 +29,7 @@ std::unique_ptr<Parser> ParserOf(absl::string_view format,
 
 }  // namespace
 
-std::vector<RecordBatch> BatchesOf(absl::string_view format,
-                                   const Schema& schema,
-                                   absl::string_view text) {
-  const std::unique_ptr<Parser> parser = ParserOf(format, schema);
+std::vector<RecordBatch> BatchesOf(Parser& parser, absl::string_view text) {
   auto block = std::make_shared<Block>(text.size());
   std::memcpy(block->data(), text.data(), text.size());
   Fragment fragment = {.block = std::move(block),
@@ -41,11 +37,17 @@ std::vector<RecordBatch> BatchesOf(absl::string_view format,
                        .is_last = true};
   std::vector<RecordBatch> batches;
   while (fragment.size > 0) {
-    ParseResult result = parser->Parse(fragment);
+    ParseResult result = parser.Parse(fragment);
     fragment.RemovePrefix(result.bytes);
     if (!result.batch.IsEmpty()) batches.push_back(std::move(result.batch));
   }
   return batches;
+}
+
+std::vector<RecordBatch> BatchesOf(absl::string_view format,
+                                   const Schema& schema,
+                                   absl::string_view text) {
+  return BatchesOf(*ParserOf(format, schema), text);
 }
 
 std::vector<RecordBatch> BatchesOfRandomRows(Random& random,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/random.h"
+#include "core/contract/parser.h"
 #include "core/record/record_batch.h"
 #include "core/record/schema.h"
 
@@ -11,6 +12,7 @@
 
 namespace penstock::core {
 
+std::vector<RecordBatch> BatchesOf(Parser& parser, absl::string_view text);
 // What the parser of `format` ("csv", "ndjson", "msgpack") makes of `text`.
 std::vector<RecordBatch> BatchesOf(absl::string_view format,
                                    const Schema& schema,

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -64,6 +65,22 @@ TEST_F(SchemaRegistryTest, TroubleMayPass) {
   EXPECT_THAT(Fetch({}, 1).status(), HasReason(Reason::UNAVAILABLE));
   EXPECT_THAT(Fetch({.url = "http://127.0.0.1:1"}, 1).status(),
               HasReason(Reason::UNAVAILABLE));
+}
+
+// It would be none of Avro, and every message bad.
+TEST_F(SchemaRegistryTest, AUrlThatIsNoneSaysNothingOfASchema) {
+  EXPECT_THAT(Fetch({.url = "http://127.0.0.1:99999"}, 1).status(),
+              HasReason(Reason::UNAVAILABLE));
+}
+
+TEST_F(SchemaRegistryTest, NoProxySeesASecret) {
+  registry_.SetSchema(1, "\"long\"");
+  ASSERT_OK(files_.CreateDirectories("/secrets"));
+  ASSERT_OK(WriteFileDurably(files_, "/secrets/token", "t"));
+  ASSERT_EQ(setenv("http_proxy", "http://127.0.0.1:1", 1), 0);
+  EXPECT_THAT(Fetch({}, 1).status(), HasReason(Reason::UNAVAILABLE));
+  EXPECT_OK(Fetch({.bearer_token = "${file:/secrets/token}"}, 1).status());
+  ASSERT_EQ(unsetenv("http_proxy"), 0);
 }
 
 TEST_F(SchemaRegistryTest, ARequestEndsByItsTimeOutAndBeforeIfItIsStopped) {

@@ -1,5 +1,6 @@
 #include "core/format/avro/avro_format.h"
 
+#include "core/format/avro/avro_cursor.h"
 #include "core/format/avro/avro_value.h"
 #include "core/format/raw/config.h"
 #include "tests/core/format/avro/avro_bytes.h"
@@ -325,6 +326,13 @@ INSTANTIATE_TEST_SUITE_P(
                 AvroBytes().Long(INT64_MAX).text(), "syntax",
                 "more values than so many bytes can need, at byte 10 of the "
                 "record"},
+        BadCase{
+            "MoreNothingsThanARowHasPlaceFor",
+            RecordOf(R"({"type":"array","items":"null"})"),
+            AvroBytes().Long(AvroCursor::kNothingsMax).Long(1).Long(0).text(),
+            "syntax",
+            "more values than so many bytes can need, at byte 3 of the "
+            "record"},
         BadCase{"EndlessList",
                 R"({"type":"record","name":"n","fields":[)"
                 R"({"name":"next","type":["null","n"]}]})",
@@ -336,6 +344,21 @@ INSTANTIATE_TEST_SUITE_P(
                 "the record is no object, so it has no columns, at byte 0 of "
                 "the record"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(AvroSchemaTest, ALogicalTypeOfAReferenceIsThatOfTheReferenceOnly) {
+  const std::string schema =
+      R"({"type":"record","name":"r","fields":[)"
+      R"({"name":"a","type":{"type":"fixed","name":"f","size":1}},)"
+      R"({"name":"b","type":{"type":"f","logicalType":"decimal","scale":1}},)"
+      R"({"name":"c","type":"f"}]})";
+  const ParsedText parsed = Parse(schema,
+                                  {{.name = "a", .type = SqlType::kVarchar},
+                                   {.name = "b", .type = SqlType::kVarchar},
+                                   {.name = "c", .type = SqlType::kVarchar}},
+                                  "!!!");
+  EXPECT_THAT(parsed.rows,
+              ElementsAre("string '!' | string '3.3' | string '!'"));
+}
 
 // Debezium's changes, by its own names of types.
 TEST(AvroChangesTest, ADebeziumEnvelopeIsTakenApart) {
@@ -454,6 +477,9 @@ TEST(AvroConfigTest, ARegistryIsCheckedBeforeItIsAsked) {
   EXPECT_THAT(problem({.url = "registry:8081"}), HasSubstr("registry.url"));
   EXPECT_THAT(problem({.url = "http://u:p@r"}), HasSubstr("registry.url"));
   EXPECT_THAT(problem({.url = "http://"}), HasSubstr("registry.url"));
+  EXPECT_THAT(problem({.url = "http://r:80811"}), HasSubstr("registry.url"));
+  EXPECT_THAT(problem({.url = "http://r:/x"}), HasSubstr("registry.url"));
+  EXPECT_THAT(problem({.url = "http://[::1]8081"}), HasSubstr("registry.url"));
   EXPECT_THAT(problem({.url = "https://r", .username = "u"}),
               HasSubstr("both or none"));
   EXPECT_THAT(problem({.url = "https://r",

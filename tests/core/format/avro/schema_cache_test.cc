@@ -1,6 +1,7 @@
 #include "core/format/avro/schema_cache.h"
 
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/base/notification.h"
 #include "core/base/path_policy.h"
 #include "core/format/avro/avro_format.h"
@@ -156,12 +157,38 @@ TEST_F(SchemaCacheTest, AnUnknownNumberIsAskedForThreeTimes) {
   EXPECT_EQ(cache_.Health().condition, Condition::kOk);
 }
 
-TEST_F(SchemaCacheTest, OneThatCannotBeUsedIsAskedForOnce) {
-  Answer(std::string("{"));
+TEST_F(SchemaCacheTest, OneThatIsNoneOfAvroIsAskedForOnce) {
+  Answer(MakeError(Reason::INVALID_CONFIG, "it is of type JSON"));
   EXPECT_TRUE(Ask(1));
   EXPECT_EQ(cache_.Find(1)->schema, nullptr);
-  EXPECT_THAT(cache_.Find(1)->problem, HasSubstr("it is no JSON"));
+  EXPECT_EQ(cache_.Find(1)->problem, "it is of type JSON");
   EXPECT_EQ(asked(), 1);
+}
+
+// Messages written with it are good, so that none may be passed over.
+TEST_F(SchemaCacheTest, OneThatCannotBeReadHereIsWaitedFor) {
+  Answer(std::string(R"({"type":"record","name":"r","fields":)"
+                     R"([{"name":"v","type":"elsewhere.T"}]})"));
+  Answer(std::string(kRecord));
+  EXPECT_FALSE(Ask(1));
+  EXPECT_EQ(cache_.Find(1), nullptr);
+  EXPECT_EQ(cache_.Health().condition, Condition::kDegraded);
+  EXPECT_THAT(cache_.Health().reason, HasSubstr("elsewhere.T"));
+  executor_.fake_clock().Advance(SchemaCache::kBackoffMax);
+  EXPECT_TRUE(Ask(1));
+  EXPECT_NE(cache_.Find(1)->schema, nullptr);
+}
+
+TEST_F(SchemaCacheTest, NumbersWithoutSchemasPutNoSchemaOut) {
+  Answer(std::string(kRecord));
+  Answer(MakeError(Reason::INVALID_CONFIG, "none"));
+  EXPECT_TRUE(Ask(0));
+  for (uint32_t id = 1; id <= SchemaCache::kSchemasMax; ++id) {
+    EXPECT_TRUE(Ask(id));
+  }
+  EXPECT_NE(cache_.Find(0), nullptr);
+  EXPECT_EQ(cache_.Find(1), nullptr);
+  EXPECT_NE(cache_.Find(SchemaCache::kSchemasMax), nullptr);
 }
 
 TEST_F(SchemaCacheTest, ThoseUnusedForLongestAreDropped) {
@@ -173,6 +200,32 @@ TEST_F(SchemaCacheTest, ThoseUnusedForLongestAreDropped) {
   EXPECT_TRUE(Ask(1'000));
   EXPECT_NE(cache_.Find(0), nullptr);
   EXPECT_EQ(cache_.Find(1), nullptr);
+}
+
+TEST_F(SchemaCacheTest, WhatIsKeptTakesNoMoreMemoryThanItMay) {
+  // A name for each of many symbols takes more memory than text.
+  std::string symbols = R"({"type":"enum","name":"e","symbols":["a")";
+  for (int i = 0; i < 100'000; ++i) symbols += R"(,"a")";
+  Answer(symbols + "]}");
+  size_t first = 0;
+  for (uint32_t id = 0; id < 10; ++id) {
+    EXPECT_TRUE(Ask(id));
+    EXPECT_NE(cache_.Find(id)->schema, nullptr);
+    if (id == 0) first = cache_.kept_bytes();
+  }
+  EXPECT_GT(10 * first, SchemaCache::kBytesMax);
+  EXPECT_LE(cache_.kept_bytes(), SchemaCache::kBytesMax);
+  EXPECT_EQ(cache_.kept_bytes() % first, 0u);
+  EXPECT_EQ(cache_.Find(0), nullptr);
+}
+
+TEST_F(SchemaCacheTest, WhatIsSaidOfARegistryIsCut) {
+  std::string text;
+  while (text.size() < 2 * SchemaCache::kReasonBytesMax) text += "€";
+  Answer(MakeError(Reason::UNAVAILABLE, text));
+  EXPECT_FALSE(Ask(7));
+  EXPECT_LE(cache_.Health().reason.size(), SchemaCache::kReasonBytesMax + 64);
+  EXPECT_TRUE(IsUtf8(cache_.Health().reason));
 }
 
 TEST_F(SchemaCacheTest, TheParserReadsByTheNumberInEachMessage) {

@@ -50,8 +50,12 @@ class FakeGate final : public MessageGate {
 
 class HoldingParser final : public GatedParser {
  public:
-  explicit HoldingParser(MessageGate& gate)
-      : gate_(gate), parser_(*MakeNdjsonParser(NdjsonConfig{})) {}
+  // `alive` counts those that there are.
+  HoldingParser(MessageGate& gate, int& alive)
+      : gate_(gate), alive_(alive), parser_(*MakeNdjsonParser(NdjsonConfig{})) {
+    ++alive_;
+  }
+  ~HoldingParser() override { --alive_; }
 
   ParseResult Parse(const Fragment& fragment) override {
     return parser_->Parse(fragment);
@@ -60,7 +64,7 @@ class HoldingParser final : public GatedParser {
     return parser_->MakeSplitter();
   }
   std::unique_ptr<Parser> Fork() const override {
-    return std::make_unique<HoldingParser>(gate_);
+    return std::make_unique<HoldingParser>(gate_, alive_);
   }
   void SetPosition(uint64_t record_number, uint64_t line) override {
     parser_->SetPosition(record_number, line);
@@ -69,13 +73,16 @@ class HoldingParser final : public GatedParser {
 
  private:
   MessageGate& gate_;
+  int& alive_;
   const std::unique_ptr<Parser> parser_;
 };
 
 class KafkaGateTest : public KafkaFixture {
  protected:
   KafkaGateTest() {
-    make_parser_ = [this] { return std::make_unique<HoldingParser>(gate_); };
+    make_parser_ = [this] {
+      return std::make_unique<HoldingParser>(gate_, alive_);
+    };
   }
   ~KafkaGateTest() override { Close(); }
 
@@ -90,6 +97,7 @@ class KafkaGateTest : public KafkaFixture {
   }
 
   FakeGate gate_;
+  int alive_ = 0;
 };
 
 TEST_F(KafkaGateTest, WhatWaitsHoldsBackWhatIsBehindIt) {
@@ -126,6 +134,19 @@ TEST_F(KafkaGateTest, AReplayWaitsToo) {
   executor_.RunUntilIdle();
   ASSERT_EQ(consumer_->transcript().steps.size(), before + 1);
   EXPECT_EQ(consumer_->transcript().steps.back().records, step.records);
+}
+
+// A gate may run a thread, which cannot be what ends the reader.
+TEST_F(KafkaGateTest, TheParserGoesWithTheReaderWhoeverStillHoldsIt) {
+  Write("\"wait\"");
+  ASSERT_OK(Open());
+  Extend();
+  ASSERT_EQ(alive_, 1);
+  // The task that this posts holds it.
+  gate_.Open();
+  Close();
+  EXPECT_EQ(alive_, 0);
+  executor_.RunUntilIdle();
 }
 
 TEST_F(KafkaGateTest, OneThatCannotBeStartedFailsTheOpen) {
