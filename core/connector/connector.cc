@@ -48,6 +48,7 @@ class DrivenConnector final : public Connector {
                   Reply<DisconnectReply> reply) override {
     Submit(ImmediateCall(DisconnectCall{request, std::move(reply)}));
   }
+  void GiveUpOpen() override { driver_->GiveUpOpen(); }
   void Supersede() override {
     Submit(ImmediateCall(SupersedeCall{[](const absl::Status& /*done*/) {}}));
   }

@@ -90,6 +90,10 @@ class Connector {
   virtual void CommitCheckpoint(CommitCheckpointRequest request, Done done) = 0;
   virtual void Disconnect(DisconnectRequest request,
                           Reply<DisconnectReply> reply) = 0;
+  // An Open that was not answered yet is answered CANCELLED; what it has got
+  // hold of, or still gets, is closed again. Of one that was answered nothing
+  // is given up.
+  virtual void GiveUpOpen() = 0;
   // A higher epoch took over: a Queue that has begun no step answers
   // SUPERSEDED at once, and a drain of this connector is over; nothing else
   // changes.

@@ -87,6 +87,8 @@ Driver::Driver(ConnectorRuntime runtime, OpenRequest request,
 
 Driver::~Driver() {
   strand_->Close();
+  // Whatever it still gets hold of is closed again.
+  is_open_decided_->store(true);
   if (alarm_ != Strand::TimerId::kNone) strand_->Cancel(alarm_);
   const absl::Status gone =
       MakeError(Reason::CANCELLED, "the connector is gone");
@@ -198,9 +200,18 @@ void Driver::Serve(OpenCall& call) {
       .completed = state_.completed,
       .checkpointed = state_.checkpointed,
       .on_changed = [announcer = announcer_] { announcer->Changed(); }};
+  context.is_decided = is_open_decided_;
   state_.runtime.io.Schedule([context = std::move(context), opened = opened_] {
-    opened->Put(OpenConnector(context));
+    OpenAnswer answer = OpenConnector(context);
+    if (!context.is_decided->exchange(true)) {
+      return opened->Put(std::move(answer));
+    }
+    if (answer.ok()) CloseUnused(*std::move(answer));
   });
+}
+
+void Driver::GiveUpOpen() {
+  if (!is_open_decided_->exchange(true)) opened_->Put(GivenUp());
 }
 
 void Driver::Serve(ReleaseCall& call) {
@@ -241,6 +252,7 @@ void Driver::Serve(CommitCall& call) {
 
 void Driver::Serve(DisconnectCall& call) {
   if (opening_) {
+    GiveUpOpen();
     if (disconnects_.size() >= Lanes::kCallsMax) {
       return state_.Answer(std::move(call.reply), TooManyCalls());
     }

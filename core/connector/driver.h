@@ -23,6 +23,7 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -63,6 +64,8 @@ class Driver : public std::enable_shared_from_this<Driver> {
     state_.lanes.Push(std::move(call));
     Dispatch();
   }
+  // Threads: thread-safe. Blocks: never. See Connector::GiveUpOpen.
+  void GiveUpOpen();
   // Nothing is served any more; a task that is running ends by itself.
   void Shut() { strand_->Close(); }
 
@@ -182,6 +185,9 @@ class Driver : public std::enable_shared_from_this<Driver> {
   std::vector<DisconnectCall> disconnects_;
   // Shared by: this and the task that opens.
   const std::shared_ptr<Mailbox<OpenAnswer>> opened_;
+  // Shared by: the same; see OpeningContext.
+  const std::shared_ptr<std::atomic<bool>> is_open_decided_ =
+      std::make_shared<std::atomic<bool>>(false);
 
   absl::Time flush_at_ = absl::InfiniteFuture();
   // What SetPending was told, so that it is told only news.

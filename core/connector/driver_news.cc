@@ -59,8 +59,10 @@ void Driver::FinishOpen(OpenAnswer answer) {
   opening_ = false;
   state_.changed = true;
   if (!answer.ok()) {
-    AddError("open", true, answer.status());
-    state_.health.SetFatal(answer.status());
+    if (!absl::IsCancelled(answer.status())) {
+      AddError("open", true, answer.status());
+      state_.health.SetFatal(answer.status());
+    }
     // Nobody heard of it yet.
     state_.state = ConnectorState::kClosed;
     ReplyOpen(answer.status());
@@ -73,8 +75,7 @@ void Driver::FinishOpen(OpenAnswer answer) {
                           .shard_progress = opening_progress_,
                           .level = state_.level});
     } else {
-      ReplyOpen(MakeError(Reason::CANCELLED,
-                          "opening a connector: it was disconnected"));
+      ReplyOpen(GivenUp());
     }
   }
   for (DisconnectCall& call : std::exchange(disconnects_, {})) Serve(call);

@@ -62,6 +62,14 @@ absl::Status CheckSteps(const OpenRequest& request) {
   return absl::OkStatus();
 }
 
+// Before each step that may block.
+absl::Status CheckWanted(const OpeningContext& context) {
+  if (!context.is_decided->load(std::memory_order_acquire)) {
+    return absl::OkStatus();
+  }
+  return GivenUp();
+}
+
 absl::Status ConnectWriter(ShardIndex shard, SinkParts& parts) {
   ASSIGN_OR_RETURN(std::unique_ptr<OutputEndpoint> endpoint,
                    parts.target->MakeEndpoint(shard),
@@ -123,6 +131,7 @@ absl::Status OpenSink(const OpeningContext& context, OpenedConnector& opened) {
   for (ShardIndex shard = 0; shard < request.spec.shards; ++shard) {
     parts.endpoints.emplace_back();
     for (uint32_t writer = 0; writer < writers; ++writer) {
+      RETURN_IF_ERROR(CheckWanted(context));
       RETURN_IF_ERROR(ConnectWriter(shard, parts));
     }
   }
@@ -198,6 +207,11 @@ absl::Status OpenSource(const OpeningContext& context,
 }
 
 }  // namespace
+
+absl::Status GivenUp() {
+  return MakeError(Reason::CANCELLED,
+                   "opening a connector: it was disconnected");
+}
 
 absl::StatusOr<std::optional<FtModel>> DecideLevel(
     std::optional<FtModel> asked, bool allow_lower, bool has_source,
@@ -312,8 +326,10 @@ absl::StatusOr<std::unique_ptr<OpenedConnector>> OpenConnector(
   opened->sink = std::make_shared<SinkParts>();
   opened->sink->target = std::move(parts.target);
 
-  absl::Status status = OpenSink(context, *opened);
+  absl::Status status = CheckWanted(context);
+  if (status.ok()) status = OpenSink(context, *opened);
   if (status.ok()) status = OpenDeadLetters(context, *opened);
+  if (status.ok()) status = CheckWanted(context);
   if (status.ok() && opened->source != nullptr) {
     status = OpenSource(context, std::move(parts.parser), *opened);
   }

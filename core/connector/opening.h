@@ -23,6 +23,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,6 +44,11 @@ struct OpeningContext {
   std::shared_ptr<CountWatch> completed;
   std::shared_ptr<CountWatch> checkpointed;
   std::function<void()> on_changed;
+  // Set by whoever is first: the task that opens once it has an answer, or who
+  // gives the open up. Then an open ends at its next step, with CANCELLED.
+  // Shared by: the driver and that task.
+  std::shared_ptr<std::atomic<bool>> is_decided =
+      std::make_shared<std::atomic<bool>>(false);
 };
 
 // An open connector without its driver. Members die in reverse: the reader
@@ -100,6 +106,9 @@ absl::StatusOr<ConnectorParts> MakeParts(const ConnectorSpec& spec,
 // a shard has none.
 absl::Status CheckProgress(const std::vector<Step>& progress, uint32_t shards,
                            Step base_steps, Step journaled_steps);
+
+// What an open that was given up is answered with.
+absl::Status GivenUp();
 
 // Checks the specification, makes the components, opens the target, then the
 // source. On an error everything that was opened is closed again.

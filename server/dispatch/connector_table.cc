@@ -250,7 +250,9 @@ absl::StatusOr<ConnectorTable::Removal> ConnectorTable::BeginDelete(
   if (entry.stage != Stage::kOpen) {
     if (entry.waiting_delete.size() >= kWaitingMax) return core::TooManyCalls();
     entry.waiting_delete.push_back(std::move(reply));
-    return Removal{.outcome = DeleteOutcome::kWaits, .connector = nullptr};
+    return Removal{.outcome = DeleteOutcome::kWaits,
+                   .connector = entry.stage == Stage::kOpening ? entry.connector
+                                                               : nullptr};
   }
   entry.stage = Stage::kDeleting;
   return Removal{.outcome = DeleteOutcome::kRun, .connector = entry.connector};

@@ -77,7 +77,8 @@ class ConnectorTable {
     std::shared_ptr<core::Connector> connector;
   };
   // kRun: the caller registers its reply by WaitForDelete and disconnects;
-  // kWaits: `reply` was taken. `ref.instance` empty: whatever there is.
+  // kWaits: `reply` was taken; a connector that comes with it is being opened:
+  // the caller gives that up. `ref.instance` empty: whatever there is.
   // Errors: as Resolve, but gone is no error; BUDGET_EXCEEDED.
   absl::StatusOr<Removal> BeginDelete(const std::string& pipeline,
                                       const core::ConnectorRef& ref,

@@ -557,7 +557,11 @@ void DispatcherImpl::Delete(CommandHeader header,
     if (removal->outcome == ConnectorTable::DeleteOutcome::kGone) {
       return reply(core::DisconnectReply{});
     }
-    if (removal->outcome == ConnectorTable::DeleteOutcome::kWaits) return;
+    if (removal->outcome == ConnectorTable::DeleteOutcome::kWaits) {
+      // Whoever deletes waits for no system outside.
+      if (removal->connector != nullptr) removal->connector->GiveUpOpen();
+      return;
+    }
     table->WaitForDelete(header.ref.connector, std::move(reply));
     Remove(fences, table, observer, header.ref.connector, header.fence.pipeline,
            removal->connector, request);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -53,9 +54,14 @@ void SetPort(sockaddr* address, int port) {
   }
 }
 
-UniqueFd ListenAt(const sockaddr* address, socklen_t size, bool both_kinds) {
+// `error`: why there is none, as errno.
+UniqueFd ListenAt(const sockaddr* address, socklen_t size, bool both_kinds,
+                  int& error) {
   UniqueFd fd(socket(address->sa_family, kType, 0));
-  if (!fd.is_open()) return fd;
+  if (!fd.is_open()) {
+    error = errno;
+    return fd;
+  }
   const int on = 1;
   const int v6_only = both_kinds ? 0 : 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -67,6 +73,7 @@ UniqueFd ListenAt(const sockaddr* address, socklen_t size, bool both_kinds) {
     setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   if (bind(fd.get(), address, size) != 0 || listen(fd.get(), kBacklog) != 0) {
+    error = errno;
     return UniqueFd();
   }
   return fd;
@@ -77,12 +84,12 @@ bool IsWildcard(absl::string_view host) {
   return host.empty() || host == "0.0.0.0" || host == "[::]";
 }
 
-std::vector<UniqueFd> ListenTcp(absl::string_view host,
-                                const std::string& port) {
+std::vector<UniqueFd> ListenTcp(absl::string_view host, const std::string& port,
+                                int& error) {
   std::vector<UniqueFd> sockets;
   if (IsWildcard(host)) {
     if (const Addresses all = LookUp("::", port); all != nullptr) {
-      UniqueFd fd = ListenAt(all->ai_addr, all->ai_addrlen, true);
+      UniqueFd fd = ListenAt(all->ai_addr, all->ai_addrlen, true, error);
       if (fd.is_open()) {
         sockets.push_back(std::move(fd));
         return sockets;
@@ -92,9 +99,10 @@ std::vector<UniqueFd> ListenTcp(absl::string_view host,
   }
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
   const Addresses found = LookUp(std::string(host), port);
+  if (found == nullptr) error = EADDRNOTAVAIL;
   for (addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
     if (!sockets.empty()) SetPort(one->ai_addr, PortOf(sockets[0].get()));
-    UniqueFd fd = ListenAt(one->ai_addr, one->ai_addrlen, false);
+    UniqueFd fd = ListenAt(one->ai_addr, one->ai_addrlen, false, error);
     if (fd.is_open()) sockets.push_back(std::move(fd));
   }
   return sockets;
@@ -108,16 +116,56 @@ ino_t SocketAt(const std::string& path) {
   return is_there ? found.st_ino : 0;
 }
 
-UniqueFd ListenUnix(const std::string& path) {
+// Whether a process listens at the socket `address`, busy or stopped though it
+// may be.
+bool IsServed(const sockaddr* address, socklen_t size) {
+  const UniqueFd fd(socket(AF_UNIX, kType, 0));
+  return fd.is_open() &&
+         (connect(fd.get(), address, size) == 0 || errno == EAGAIN);
+}
+
+UniqueFd ListenUnix(const std::string& path, int& error) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
+    error = ENAMETOOLONG;
     return UniqueFd();
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (SocketAt(path) != 0) unlink(path.c_str());
-  return ListenAt(generic, sizeof address, false);
+  if (SocketAt(path) != 0) {
+    if (IsServed(generic, sizeof address)) {
+      error = EADDRINUSE;
+      return UniqueFd();
+    }
+    // What a dead process left.
+    unlink(path.c_str());
+  }
+  return ListenAt(generic, sizeof address, false, error);
+}
+
+// What went wrong, and what helps beside another address.
+std::string Remedy(int error, bool is_socket) {
+  switch (error) {
+    case EADDRINUSE:
+      return is_socket ? "another process listens there; end it"
+                       : "the port is in use; end who has it";
+    case EADDRNOTAVAIL:
+      return "this machine has no such address";
+    case EACCES:
+    case EPERM:
+      return is_socket ? "its directory may not be written by this user; allow "
+                         "it"
+                       : "ports below 1024 are not for this user; grant "
+                         "CAP_NET_BIND_SERVICE";
+    case ENOENT:
+    case ENOTDIR:
+      return "its directory is not there; make it";
+    case ENAMETOOLONG:
+      return "the path of a Unix socket has 1 to 107 bytes";
+    default:
+      return absl::StrCat(std::strerror(error), "; mend that");
+  }
 }
 
 }  // namespace
@@ -126,16 +174,19 @@ absl::StatusOr<Listener> Listener::Open(absl::string_view address,
                                         absl::string_view option) {
   Listener listener;
   absl::string_view path = address;
-  if (absl::ConsumePrefix(&path, "unix:")) {
-    UniqueFd fd = ListenUnix(std::string(path));
+  const bool is_socket = absl::ConsumePrefix(&path, "unix:");
+  int error = EINVAL;
+  if (is_socket) {
+    UniqueFd fd = ListenUnix(std::string(path), error);
     if (fd.is_open()) {
       listener.sockets_.push_back(std::move(fd));
       listener.path_ = std::string(path);
       listener.inode_ = SocketAt(listener.path_);
     }
   } else if (const size_t colon = address.rfind(':'); colon != address.npos) {
-    listener.sockets_ = ListenTcp(address.substr(0, colon),
-                                  std::string(address.substr(colon + 1)));
+    listener.sockets_ =
+        ListenTcp(address.substr(0, colon),
+                  std::string(address.substr(colon + 1)), error);
     if (!listener.sockets_.empty()) {
       listener.port_ = PortOf(listener.sockets_[0].get());
     }
@@ -143,11 +194,9 @@ absl::StatusOr<Listener> Listener::Open(absl::string_view address,
   if (listener.sockets_.empty()) {
     return core::MakeError(
         core::Reason::UNAVAILABLE,
-        absl::StrCat("listening on ", address,
-                     ": the address is in use or not ours; choose another "
-                     "with ",
-                     option),
-        {{"address", std::string(address)}});
+        absl::StrCat("listening on ", address, ": ", Remedy(error, is_socket),
+                     ", or choose another address with ", option),
+        {{"address", std::string(address)}, {"errno", absl::StrCat(error)}});
   }
   return listener;
 }

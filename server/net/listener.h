@@ -19,10 +19,10 @@ namespace penstock::server {
 class Listener {
  public:
   // `host:port`, every address that the host has, port 0 for any; or
-  // `unix:/path`, where a socket that is there is replaced. All addresses
-  // of either kind: `0.0.0.0:port`, `[::]:port`. `option` is what the message
-  // tells to change. Blocks: for the look-up of a name.
-  // Errors: UNAVAILABLE.
+  // `unix:/path`, where a socket is replaced that nobody serves any more. All
+  // addresses of either kind: `0.0.0.0:port`, `[::]:port`. `option` is what the
+  // message tells to change. Blocks: for the look-up of a name. Errors:
+  // UNAVAILABLE: why, and what helps.
   static absl::StatusOr<Listener> Open(absl::string_view address,
                                        absl::string_view option);
   Listener(Listener&&) = default;

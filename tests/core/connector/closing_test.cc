@@ -312,6 +312,31 @@ TEST_F(ClosingTest, DisconnectWhileOpeningClosesWhatWasOpened) {
   EXPECT_FALSE(harness.source.has_reader());
 }
 
+TEST_F(ClosingTest, AnOpenThatIsGivenUpEndsAtItsNextStep) {
+  Harness* self = nullptr;
+  FakeTarget::Options target;
+  // Asked for between sink and source.
+  target.make_encoder = [&]() -> std::unique_ptr<RowEncoder> {
+    self->connector->GiveUpOpen();
+    return nullptr;
+  };
+  Harness harness(FakeSource::Options(), target);
+  self = &harness;
+  const Answer<OpenReply> open = harness.StartOpen();
+  harness.RunUntilIdle();
+  EXPECT_THAT(open.status(), HasReason(Reason::CANCELLED));
+  EXPECT_EQ(open.count(), 1);
+  EXPECT_EQ(harness.state(), ConnectorState::kClosed);
+  EXPECT_FALSE(harness.source.has_reader());
+}
+
+TEST_F(ClosingTest, AnOpenThatWasAnsweredIsNotGivenUp) {
+  harness_.connector->GiveUpOpen();
+  harness_.RunUntilIdle();
+  MakeStep(0);
+  EXPECT_EQ(harness_.state(), ConnectorState::kRunning);
+}
+
 TEST_F(ClosingTest, DestructionDropsWhatIsUncommitted) {
   MakeStep(0);
   harness_.connector.reset();

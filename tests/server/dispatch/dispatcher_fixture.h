@@ -22,12 +22,13 @@ class DispatcherFixture : public testing::Test {
     MakeDispatcher();
   }
 
-  void MakeDispatcher() {
+  void MakeDispatcher() { MakeDispatcher(executor()); }
+  void MakeDispatcher(core::Executor& io) {
     dispatcher_ = nullptr;
     auto dispatcher = Dispatcher::Create(
         {.memory_max = uint64_t{4} << 30, .orphan_timeout = orphan_timeout_},
         core::ConnectorRuntime{.executor = executor(),
-                               .io = executor(),
+                               .io = io,
                                .environment = {.files = files_,
                                                .io = executor(),
                                                .clock = executor().clock(),

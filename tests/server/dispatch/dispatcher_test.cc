@@ -75,6 +75,37 @@ TEST_F(DispatcherTest, ShutdownAnswersWhoeverWaits) {
   dispatcher_->Shutdown();
 }
 
+// What the open waits for does not answer.
+TEST_F(DispatcherTest, DeleteGivesUpAnOpenThatIsUnderWay) {
+  core::ManualExecutor io;
+  MakeDispatcher(io);
+  const Answer<core::OpenReply> open = StartOpen(5);
+  const auto run = [&] {
+    while (executor().RunOne()) {
+    }
+  };
+  for (run(); dispatcher_->Statuses().empty(); run()) {
+    ASSERT_TRUE(io.RunOne());
+  }
+  CommandHeader header = Header(5);
+  header.ref.instance.clear();
+  Answer<core::DisconnectReply> deleted;
+  dispatcher_->Delete(header, {.deadline = absl::Seconds(5)},
+                      deleted.Callback());
+  run();
+  ASSERT_TRUE(deleted.came());
+  EXPECT_OK(deleted.status());
+  EXPECT_THAT(open.status(), HasReason(Reason::CANCELLED));
+  EXPECT_THAT(dispatcher_->Statuses(), testing::IsEmpty());
+  EXPECT_EQ(dispatcher_->memory_committed(), 0u);
+  EXPECT_FALSE(dispatcher_->StatusOf("connector").has_value());
+  io.RunUntilIdle();
+  run();
+  EXPECT_FALSE(harness_.source.has_reader());
+  EXPECT_EQ(open.count(), 1);
+  dispatcher_ = nullptr;
+}
+
 TEST_F(DispatcherTest, DestructionAnswersAnOpenThatWaitsForItsTakeover) {
   const Answer<core::OpenReply> open = StartOpen(5);
   EXPECT_FALSE(open.came());
