@@ -1,8 +1,10 @@
 #include "server/command_line.h"
 
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,23 @@ void AddTimeOptions(CLI::App& cli, WorkerOptions& options,
       ->default_str("0");
 }
 
+// The least that --memory-max may be: less is no connector's, however small its
+// limits, but a number whose unit was left out.
+constexpr uint64_t kMemoryMaxMin = uint64_t{1} << 20;
+
+// Returns: what is wrong with it, as CLI11 wants it.
+std::string CheckMemoryMax(const std::string& bytes) {
+  uint64_t given = 0;
+  if (!absl::SimpleAtoi(bytes, &given) || given == 0 ||
+      given >= kMemoryMaxMin) {
+    return "";
+  }
+  return absl::StrCat("--memory-max: ", given,
+                      " bytes have room for no connector (one takes 192mb, "
+                      "unless its limits say less); give at least 1mb, or 0 "
+                      "for half of the memory");
+}
+
 }  // namespace
 
 void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
@@ -117,6 +136,7 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
                  "Bytes for all connectors together; 0: half of the memory "
                  "that this process may have")
       ->transform(CLI::AsSizeValue(false))
+      ->check(CheckMemoryMax)
       ->capture_default_str();
   AddTimeOptions(cli, options, drain_seconds);
   cli.add_option("--driver-threads", options.driver_threads,

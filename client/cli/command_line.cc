@@ -26,7 +26,9 @@ constexpr char kFooter[] =
     "damaged, 4 worker or store unreachable, or store locked, 5 another\n"
     "controller took over, 6 a person must decide, 7 verify found "
     "differences,\n"
-    "8 stopped with steps that were not checkpointed, 130 interrupted.\n";
+    "8 stopped with steps that were not checkpointed, 9 some connectors "
+    "failed,\n"
+    "the others did their work, 130 interrupted.\n";
 
 // How workers are dialled.
 void AddAccess(CLI::App& command, bool& insecure, TlsFiles& tls) {
@@ -387,7 +389,7 @@ void AddConformance(CLI::App& cli, CommandLine& options) {
       "Check whether a server keeps the promises of the protocol, one by one.");
   ConformanceOptions& suite = options.conformance;
   conformance
-      ->add_option("--target", suite.target,
+      ->add_option("--worker,--target", suite.target,
                    "The server: host:port or unix:/path")
       ->capture_default_str();
   AddAccess(*conformance, suite.insecure, suite.tls);

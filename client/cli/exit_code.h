@@ -25,6 +25,9 @@ enum class CliExit {
   // Stopped, but steps were made that could not be checkpointed in time: the
   // next run goes on from the last checkpoint.
   kNotCheckpointed = 8,
+  // Some connectors failed, as the message says; the others did their work, and
+  // it is checkpointed as far as it can be.
+  kSomeFailed = 9,
   kInterrupted = 130,
 };
 

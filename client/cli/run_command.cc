@@ -409,10 +409,12 @@ std::optional<CliExit> Run::Lead() {
     printer_.Show(controller.Snapshot(), core::RealClock().SteadyNow());
   }
   const absl::Status& outcome = reign_->outcome;
-  const CliExit exit = CliExitOf(outcome);
+  const CliExit exit = controller.Snapshot().some_failed ? CliExit::kSomeFailed
+                                                         : CliExitOf(outcome);
   const bool failed = !outcome.ok() && exit != CliExit::kNotCheckpointed;
   PrintEnd(failed ? "failed" : stopping_ ? "stopped" : "done");
-  return outcome.ok() ? exit : Fail(outcome);
+  if (!outcome.ok()) std::cerr << outcome.message() << "\n";
+  return exit;
 }
 
 }  // namespace

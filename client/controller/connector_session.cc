@@ -16,24 +16,8 @@ namespace {
 
 // Where an error says "later" and not when.
 constexpr absl::Duration kRetryDelay = absl::Milliseconds(100);
-// What the last look at a connector may delay its end.
-constexpr absl::Duration kLastLookMax = absl::Seconds(1);
-
-absl::string_view ConditionName(core::Condition condition) {
-  switch (condition) {
-    case core::Condition::kOk:
-      return "OK";
-    case core::Condition::kDegraded:
-      return "DEGRADED";
-    case core::Condition::kStalled:
-      return "STALLED";
-    case core::Condition::kNeedsConfig:
-      return "NEEDS_CONFIG";
-    case core::Condition::kFatal:
-      return "FATAL";
-  }
-  return "";
-}
+// How seldom a connector is opened again that could not be opened.
+constexpr absl::Duration kMendDelayMax = absl::Minutes(1);
 
 }  // namespace
 
@@ -57,6 +41,7 @@ ConnectorSession::ConnectorSession(const PipelineConnector& configured,
       backoff_(context.random),
       away_backoff_(context.random, Backoff::kAwayDelayMax),
       reopen_backoff_(context.random),
+      mend_backoff_(context.random, kMendDelayMax),
       reopen_timer_(context.tasks),
       queue_timer_(context.tasks),
       release_timer_(context.tasks),
@@ -92,6 +77,22 @@ absl::string_view ConnectorSession::StateName(State state) {
       return "closed";
     case State::kFailed:
       return "failed";
+  }
+  return "";
+}
+
+absl::string_view ConnectorSession::ConditionName(core::Condition condition) {
+  switch (condition) {
+    case core::Condition::kOk:
+      return "OK";
+    case core::Condition::kDegraded:
+      return "DEGRADED";
+    case core::Condition::kStalled:
+      return "STALLED";
+    case core::Condition::kNeedsConfig:
+      return "NEEDS_CONFIG";
+    case core::Condition::kFatal:
+      return "FATAL";
   }
   return "";
 }
@@ -146,7 +147,7 @@ bool ConnectorSession::LacksEndPosition() const {
 bool ConnectorSession::IsSettled() const {
   if (unjournaled_ > 0) return false;
   if (!IsOpen()) {
-    return stopping_ || state_ == State::kClosed || state_ == State::kFailed;
+    return stopping_ || HasFailure() || state_ == State::kClosed;
   }
   if (now_.queue_outstanding) return false;
   if (!now_.level.has_value()) return now_.flushed_steps >= now_.made_steps;
@@ -168,7 +169,7 @@ bool ConnectorSession::IsJournalFull() const {
 void ConnectorSession::StopQueueing() {
   stopping_ = true;
   // A life that ended waits in vain from now on.
-  if (state_ == State::kWaiting) reopen_timer_.Cancel();
+  if (state_ == State::kWaiting || IsFailed()) reopen_timer_.Cancel();
   host_.OnProgress(*this);
 }
 
@@ -176,65 +177,6 @@ void ConnectorSession::SetUserPaused(bool paused) {
   user_paused_ = paused;
   AdjustGate();
   host_.OnProgress(*this);
-}
-
-void ConnectorSession::Close(absl::AnyInvocable<void(absl::Status)> done) {
-  // Whatever was in the way, all of it is done.
-  if (IsOpen() && journal_.base_steps() >= now_.made_steps) {
-    progress_.health = std::string(ConditionName(core::Condition::kOk));
-  }
-  was_settled_ = IsOpen() && IsSettled();
-  const bool has_counted = !now_.instance.empty();
-  EndLife();
-  state_ = State::kClosed;
-  close_done_ = std::move(done);
-  if (!has_counted ||
-      context_.options.status_interval <= absl::ZeroDuration()) {
-    return DeleteAtLast();
-  }
-  status_timer_.Set(kLastLookMax, [this] { DeleteAtLast(); });
-  worker_.Get(name(), InThisLife(&ConnectorSession::OnLastStatus));
-}
-
-void ConnectorSession::OnLastStatus(
-    absl::StatusOr<core::ConnectorStatus> status) {
-  if (status.ok()) CountBadRecords(*status);
-  host_.OnProgress(*this);
-  DeleteAtLast();
-}
-
-void ConnectorSession::DeleteAtLast() {
-  if (!close_done_) return;
-  status_timer_.Cancel();
-  core::CommandHeader header = Header();
-  header.request_id = context_.NewRequestId();
-  worker_.Delete(std::move(header),
-                 {.deadline = context_.options.disconnect_deadline},
-                 context_.tasks.Wrap(
-                     [done = std::exchange(close_done_, nullptr)](
-                         absl::StatusOr<core::DisconnectReply> reply) mutable {
-                       done(reply.status());
-                     }));
-}
-
-std::optional<std::string> ConnectorSession::LeftSteps() const {
-  // Level none has no checkpoints.
-  if (was_settled_ || !configured_.level.has_value() ||
-      made_steps_ <= journal_.base_steps()) {
-    return std::nullopt;
-  }
-  std::string text = absl::StrCat(
-      "connector '", name(), "' has steps from ", journal_.base_steps(), " to ",
-      made_steps_ - 1, " that were not checkpointed");
-  if (!progress_.last_error.empty()) {
-    absl::StrAppend(&text, " (last trouble: ", progress_.last_error, ")");
-  }
-  return text;
-}
-
-void ConnectorSession::Abandon() {
-  EndLife();
-  if (state_ != State::kFailed) state_ = State::kClosed;
 }
 
 void ConnectorSession::OnError(const absl::Status& error, ScopedTimer& timer,
@@ -270,16 +212,6 @@ void ConnectorSession::OnError(const absl::Status& error, ScopedTimer& timer,
 void ConnectorSession::ShowTrouble(const absl::Status& status) {
   progress_.health = absl::StrCat(ConditionName(core::Condition::kDegraded),
                                   ": ", core::ErrorText(status));
-}
-
-void ConnectorSession::Fail(const absl::Status& status) {
-  EndLife();
-  state_ = State::kFailed;
-  progress_.last_error = core::ErrorText(status);
-  host_.OnProgress(*this);
-  host_.OnNeedsPerson(
-      *this, core::WithContext(
-                 status, absl::StrCat("driving connector '", name(), "'")));
 }
 
 void ConnectorSession::ReserveNumbers() {

@@ -4,6 +4,7 @@
 
 #include "client/controller/backoff.h"
 #include "client/controller/connector_journal.h"
+#include "client/controller/connector_life.h"
 #include "client/controller/controller_context.h"
 #include "client/controller/step_numbers.h"
 #include "client/controller/store_committer.h"
@@ -16,7 +17,6 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,13 +35,14 @@ namespace penstock::client {
 //                                              Extend, unless     ▼     │
 //                                              the user paused  RUNNING ┘
 //   any ─Close─▶ CLOSED        any ─an error for a person─▶ FAILED
+//   FAILED ─while it opened, of what may be mended outside─▶ WAITING
 //
 // A *life* is one pass through this; what an earlier life asked is ignored
 // when it answers at last. The number of a Queue whose answer is given up so
 // is never used again.
 //
 // Owner:     the controller. Threads: confined to its strand.
-// Lifecycle: Start; ends by Close, or in FAILED.
+// Lifecycle: Start; ends by Close or Abandon.
 // Bound:     one Queue, one Release, one CommitCheckpoint outstanding;
 //            unjournaled_max results between arrival and journal; the journal.
 class ConnectorSession {
@@ -94,9 +95,16 @@ class ConnectorSession {
   // Changes when a life ends.
   uint64_t life() const { return life_; }
   ConnectorProgress Progress() const;
+  // Rests in FAILED.
   bool IsFailed() const { return state_ == State::kFailed; }
+  // Why it failed, for a person: from then on, also while it is tried again,
+  // until it is open.
+  const std::optional<absl::Status>& failure() const { return failure_; }
+  bool HasFailure() const { return failure_.has_value(); }
   // End of input was reached, and all results up to it are journaled.
   bool IsAtEnd() const;
+  // Nothing more is to be expected of it, as far as one can tell.
+  bool IsDone() const { return IsAtEnd() || HasFailure(); }
   // Nothing is outstanding and nothing is left to checkpoint; or, once
   // queueing was stopped, nothing can be checkpointed.
   bool IsSettled() const;
@@ -119,43 +127,13 @@ class ConnectorSession {
     kHeld,
     kRunning,
     kClosed,
-    kFailed,
-  };
-  // What is true of this life only. Counts are exclusive.
-  struct Life {
-    std::string instance;
-    std::optional<core::FtModel> level;
-    // Steps of a living connector that are not journaled yet, rising.
-    std::deque<core::Step> steps_to_fetch;
-    uint32_t adopt_attempts = 0;
-    std::string delete_request_id;
-    std::string open_request_id;
-    uint32_t open_attempts = 0;
-    core::Step replayed_steps = 0;
-    core::Step made_steps = 0;
-    core::Step released_steps = 0;
-    core::Step committed_steps = 0;  // CommitCheckpoint was answered.
-    core::Step flushed_steps = 0;    // Level none.
-    bool at_end = false;
-    // The number that was given out last and has made no step yet.
-    std::optional<core::Step> asked_step;
-    bool queue_outstanding = false;
-    bool was_interrupted = false;
-    bool checkpoint_requested = false;
-    bool end_position_asked = false;
-    bool release_outstanding = false;
-    core::Step release_asked = 0;
-    bool commit_outstanding = false;
-    core::Step commit_asked = 0;
-    // The gate is open between Extend and Pause.
-    bool gate_open = false;
-    bool gate_outstanding = false;
-    std::string gate_request_id;
+    kFailed
   };
   // A connector without news is looked at that much more seldom.
   static constexpr int kQuietLooks = 8;
 
   static absl::string_view StateName(State state);
+  static absl::string_view ConditionName(core::Condition condition);
 
   // Wraps a method as the callback of a command of this life.
   template <typename... Args>
@@ -182,6 +160,7 @@ class ConnectorSession {
   void OnFetched(absl::StatusOr<core::QueueReply> reply);
   // It is asked again a few times, or the long path is taken.
   void OnAdoptError(const absl::Status& error, TaskScope::Task again);
+  // `why`: for people; empty: nothing is to be told.
   void DoNotAdopt(absl::string_view why);
   absl::Status CheckLiving(const core::ConnectorStatus& status) const;
 
@@ -205,6 +184,11 @@ class ConnectorSession {
   void OnGate(absl::Status status);
   bool WantsOpenGate() const;
 
+  // connector_session_end.cc: no further, for good or until a person came.
+  void Fail(const absl::Status& status);
+  void OnLastStatus(absl::StatusOr<core::ConnectorStatus> status);
+  void DeleteAtLast();
+
   // connector_session.cc: the loop.
   core::CommandHeader Header() const;
   bool IsOpen() const;
@@ -214,7 +198,6 @@ class ConnectorSession {
                TaskScope::Task again);
   // In Progress, until the worker says otherwise.
   void ShowTrouble(const absl::Status& status);
-  void Fail(const absl::Status& status);
   void QueueNext();
   void ReserveNumbers();
   bool MayQueue() const;
@@ -239,8 +222,6 @@ class ConnectorSession {
   void LookUpStatus();
   void OnStatus(absl::StatusOr<core::ConnectorStatus> status);
   void CountBadRecords(const core::ConnectorStatus& status);
-  void OnLastStatus(absl::StatusOr<core::ConnectorStatus> status);
-  void DeleteAtLast();
 
   const PipelineConnector& configured_;
   core::Control& worker_;
@@ -264,7 +245,7 @@ class ConnectorSession {
   size_t store_writes_ = 0;
   size_t unjournaled_ = 0;
 
-  Life now_;
+  ConnectorLife now_;
   // Of a PrepareCheckpoint under way.
   absl::AnyInvocable<void(bool)> prepare_done_;
 
@@ -273,6 +254,8 @@ class ConnectorSession {
   // Back to its start only when a checkpoint was stored: a connector that opens
   // and replays well and then fails, again and again, is no better for it.
   Backoff reopen_backoff_;
+  // Of one that failed while it was opened.
+  Backoff mend_backoff_;
   ScopedTimer reopen_timer_;
   ScopedTimer queue_timer_;
   ScopedTimer release_timer_;
@@ -282,6 +265,7 @@ class ConnectorSession {
   // Until the next look; grows while looks find no news.
   absl::Duration status_delay_;
   uint32_t fruitless_recoveries_ = 0;
+  std::optional<absl::Status> failure_;
   // Last step + 1 that any life made.
   core::Step made_steps_;
   // Closed when everything was checkpointed that can be.

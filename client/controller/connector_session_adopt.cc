@@ -175,6 +175,12 @@ void ConnectorSession::OnAdoptError(const absl::Status& error,
   if (Judge(error) == Verdict::kAskStore) return host_.OnFenced(error);
   const bool may_pass =
       Judge(error) == Verdict::kAskAgain || Judge(error) == Verdict::kAskLater;
+  // Whoever ended in order left neither steps nor a connector: that is nothing
+  // to tell.
+  if (journal_.rows() == 0 &&
+      core::HasReason(error, core::Reason::NO_SUCH_CONNECTOR)) {
+    return DoNotAdopt("");
+  }
   if (!may_pass || ++now_.adopt_attempts >= kAdoptAttemptsMax) {
     return DoNotAdopt(core::ErrorText(error));
   }
@@ -182,7 +188,9 @@ void ConnectorSession::OnAdoptError(const absl::Status& error,
 }
 
 void ConnectorSession::DoNotAdopt(absl::string_view why) {
-  LOG(INFO).With("connector", name()) << "not adopted: " << why;
+  if (!why.empty()) {
+    LOG(INFO).With("connector", name()) << "not adopted: " << why;
+  }
   EndLife();
   WaitToReopen(absl::ZeroDuration());
 }

@@ -206,6 +206,8 @@ void ConnectorSession::OnConfirmed() {
   // An adopted one may be running.
   state_ = now_.gate_open ? State::kRunning : State::kHeld;
   progress_.health.clear();
+  failure_.reset();
+  mend_backoff_.Reset();
   LookUpStatus();
   // Of what was adopted some may not be journaled or released yet.
   SendRelease();

@@ -106,7 +106,6 @@ class ControllerCore final
   }
   void WantCheckpoint() override { checkpointer_.Want(); }
   void OnProgress(ConnectorSession& session) override;
-  void OnNeedsPerson(ConnectorSession& session, absl::Status status) override;
   void OnFenced(absl::Status status) override;
 
   struct PauseWish {
@@ -126,6 +125,7 @@ class ControllerCore final
   void Finish(absl::Status status);
   void CloseAll();
   void OnClosed(const absl::Status& status);
+  absl::Status CheckNoneFailed();
   absl::Status CheckNothingIsLeft() const;
   void End(absl::Status status);
   void SetPhase(ControllerPhase phase);
@@ -302,13 +302,6 @@ void ControllerCore::OnProgress(ConnectorSession& session) {
   AdvanceSoon();
 }
 
-void ControllerCore::OnNeedsPerson(ConnectorSession& /*session*/,
-                                   absl::Status status) {
-  context_.tasks.Post([this, status = std::move(status)]() mutable {
-    Finish(std::move(status));
-  });
-}
-
 void ControllerCore::OnFenced(absl::Status status) {
   if (asking_who_leads_) return;
   asking_who_leads_ = true;
@@ -403,8 +396,12 @@ void ControllerCore::Advance() {
     case ControllerPhase::kEnded:
       return;
     case ControllerPhase::kRunning:
+      // With none that goes on there is nothing to be done.
+      if (!sessions_.empty() && AllOf(&ConnectorSession::HasFailure)) {
+        return Finish(absl::OkStatus());
+      }
       if (!context_.options.stop_at_end_of_input ||
-          !AllOf(&ConnectorSession::IsAtEnd)) {
+          !AllOf(&ConnectorSession::IsDone)) {
         return;
       }
       break;
@@ -456,6 +453,31 @@ void ControllerCore::OnClosed(const absl::Status& status) {
   if (--to_close_ == 0 && !asking_who_leads_) End(final_status_);
 }
 
+absl::Status ControllerCore::CheckNoneFailed() {
+  std::vector<std::string> failed;
+  absl::Status first;
+  for (const auto& session : sessions_) {
+    if (!session->HasFailure()) continue;
+    if (failed.empty()) first = *session->failure();
+    failed.push_back(absl::StrCat("'", session->name(), "'"));
+  }
+  if (failed.empty() || sessions_.size() == 1) return first;
+  const size_t count = failed.size();
+  {
+    core::MutexLock lock(snapshot_mu_);
+    snapshot_.some_failed = count < sessions_.size();
+  }
+  failed.resize(std::min(count, kNamedMax));
+  first = core::WithContext(
+      first, absl::StrCat(count, " of ", sessions_.size(),
+                          " connectors failed: ", absl::StrJoin(failed, ", "),
+                          count > failed.size() ? " and others" : ""));
+  const absl::Status left = CheckNothingIsLeft();
+  if (!left.ok()) return core::WithContext(first, left.message());
+  if (count == sessions_.size()) return first;
+  return core::WithContext(first, "what the others did is checkpointed");
+}
+
 absl::Status ControllerCore::CheckNothingIsLeft() const {
   std::vector<std::string> left;
   for (const auto& session : sessions_) {
@@ -478,6 +500,7 @@ absl::Status ControllerCore::CheckNothingIsLeft() const {
 
 void ControllerCore::End(absl::Status status) {
   if (phase_ == ControllerPhase::kEnded) return;
+  if (status.ok()) status = CheckNoneFailed();
   if (status.ok()) status = CheckNothingIsLeft();
   for (const auto& session : sessions_) {
     session->Abandon();

@@ -143,6 +143,9 @@ struct ControllerSnapshot {
   std::string incarnation;
   uint64_t epoch = 0;
   std::vector<ConnectorProgress> connectors;
+  // At the end: its error is that of connectors that failed, while others did
+  // not.
+  bool some_failed = false;
 };
 
 // Named points at which a test or a fault script may stop the process.

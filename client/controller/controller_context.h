@@ -61,9 +61,6 @@ class SessionHost {
   virtual void WantCheckpoint() = 0;
   // Something that Progress() shows, or that an end waits for, has changed.
   virtual void OnProgress(ConnectorSession& session) = 0;
-  // The session stopped with an error that a person must decide on.
-  virtual void OnNeedsPerson(ConnectorSession& session,
-                             absl::Status status) = 0;
   // The worker says that another controller leads. The session waits.
   virtual void OnFenced(absl::Status status) = 0;
 };

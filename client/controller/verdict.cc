@@ -92,6 +92,15 @@ Verdict JudgeCode(absl::StatusCode code) {
 
 }  // namespace
 
+bool MayBeMendedOutside(const absl::Status& status) {
+  for (const Reason reason :
+       {Reason::NOT_FOUND, Reason::PERMISSION_DENIED, Reason::UNAUTHENTICATED,
+        Reason::INVALID_CONFIG, Reason::MEMORY_REFUSED, Reason::NOT_OWNER}) {
+    if (core::HasReason(status, reason)) return true;
+  }
+  return false;
+}
+
 Verdict Judge(const absl::Status& status) {
   CHECK(!status.ok());
   const std::optional<core::ErrorInfo> info = core::GetErrorInfo(status);

@@ -21,6 +21,11 @@ enum class Verdict {
 // Requires: not OK.
 Verdict Judge(const absl::Status& status);
 
+// Of an error that a person must see to (kEnd), met while a connector was being
+// opened: whether it may be mended outside of the pipeline, so that the same
+// open goes well later.
+bool MayBeMendedOutside(const absl::Status& status);
+
 // Of the reasons to reopen: whether the connector itself is in trouble, rather
 // than having vanished with its worker or to another writer, or waiting for
 // room on a disk, however long that takes.

@@ -165,6 +165,11 @@ def refusals(programs, directory, source):
     expect_in("a wait", "--wait `soon`",
               gates.say("queue", "--wait", "soon", code=2))
     harness.kill(gates.worker)
+    answer = subprocess.run(
+        [programs.worker, "--state-dir", directory, "--memory-max", "12"],
+        capture_output=True, text=True, timeout=60, check=False)
+    expect("too little memory", answer.returncode, 2)
+    expect_in("too little memory", "room for no connector", answer.stderr)
 
 
 def drained(programs, directory, source):

@@ -19,6 +19,7 @@ FileFinder::FileFinder(FileSystem& files, PathPattern pattern, FileOrder order,
 void FileFinder::Begin() {
   places_.assign(1, Place{.directory = pattern_.root(), .part = 0, .depth = 0});
   names_.clear();
+  entered_.clear();
   found_.clear();
   looked_.clear();
   problem_ = absl::OkStatus();
@@ -45,6 +46,13 @@ void FileFinder::Enter(Place place) {
   if (!part.has_wildcard) {
     names_.push_back(part.text);
     return;
+  }
+  if (part.is_any_directories) {
+    const absl::StatusOr<FileStat> stat = files_.Stat(current_.directory);
+    if (!stat.ok()) return Note(stat.status());
+    const Entered here = {
+        .part = current_.part, .device = stat->device, .inode = stat->inode};
+    if (!entered_.insert(here).second) return;
   }
   absl::StatusOr<std::vector<std::string>> names =
       files_.List(current_.directory);

@@ -8,8 +8,11 @@
 
 #include <absl/status/status.h>
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +28,10 @@ struct FoundFile {
 // holds back nobody (INV-13).
 //
 // Owner:   a file source. Threads: thread-compatible.
-// Bound:   the names of a directory, and what it found. Directories deeper than
-//          kDepthMax below a `**` are not looked into: links may make a circle.
+// Bound:   the names of a directory, what it found, and the numbers of the
+//          directories below a `**`: each is looked into once, by whichever of
+//          its names comes first, so that a circle of links ends. Nothing
+//          deeper than kDepthMax is looked into.
 class FileFinder {
  public:
   static constexpr size_t kDepthMax = 32;
@@ -88,6 +93,14 @@ class FileFinder {
   // The names of one place that are still to be looked at.
   Place current_;
   std::deque<std::string> names_;
+  // Directories that a part of the pattern, a `**`, was entered with.
+  struct Entered {
+    size_t part = 0;
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    friend auto operator<=>(const Entered&, const Entered&) = default;
+  };
+  std::set<Entered> entered_;
   std::vector<FoundFile> found_;
   std::vector<Looked> looked_;
   absl::Status problem_;

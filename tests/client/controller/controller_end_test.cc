@@ -12,6 +12,7 @@ using core::HasReason;
 using core::IsOk;
 using core::MakeError;
 using core::Reason;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -242,6 +243,67 @@ TEST_F(ControllerEndTest, NothingRunsAfterTheEnd) {
   EXPECT_EQ(ends_, 1);
 }
 
+TEST_F(ControllerEndTest, OneThatFailedHoldsUpNobodyAndIsNamedAtTheEnd) {
+  AddConnector(30, "a");
+  AddConnector(300, "b");
+  Start();
+  worker_.AimAt("a");
+  worker_.FailNext(ControlVerb::kOpen, 1,
+                   MakeError(Reason::PATH_NOT_ALLOWED, "outside"));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::PATH_NOT_ALLOWED));
+  EXPECT_THAT(std::string(end_->message()),
+              AllOf(HasSubstr("1 of 2 connectors failed: 'a'"),
+                    HasSubstr("what the others did is checkpointed")));
+  EXPECT_TRUE(controller_->Snapshot().some_failed);
+  EXPECT_EQ(Progress("a").state, "failed");
+  EXPECT_THAT(Progress("a").health, HasSubstr("FATAL"));
+  EXPECT_EQ(Stored("b").position, "{\"at\":300}");
+  ExpectExactlyOnce("b");
+}
+
+TEST_F(ControllerEndTest, OneThatCouldNotBeOpenedIsTriedAgain) {
+  AddConnector(30, "a");
+  AddConnector(30, "b").ends = false;
+  Start();
+  worker_.AimAt("a");
+  worker_.FailNext(ControlVerb::kOpen, 5,
+                   MakeError(Reason::NOT_FOUND, "no such file"));
+  ASSERT_TRUE(RunUntil([&] { return Progress("a").state == "failed"; }));
+  EXPECT_THAT(Progress("a").health, HasSubstr("NEEDS_CONFIG"));
+  ASSERT_TRUE(RunUntil([&] { return Outside("a").rows.size() == 30; }));
+  Outside("b").ends = true;
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, IsOk());
+  EXPECT_FALSE(controller_->Snapshot().some_failed);
+  ExpectExactlyOnce("a");
+  ExpectExactlyOnce("b");
+}
+
+TEST_F(ControllerEndTest, OneThatIsTriedAgainHoldsUpNoEnd) {
+  AddConnector(30, "a");
+  AddConnector(300, "b");
+  Start();
+  worker_.AimAt("a");
+  worker_.FailNext(ControlVerb::kOpen, 1'000'000,
+                   MakeError(Reason::UNAUTHENTICATED, "wrong password"));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(*end_, HasReason(Reason::UNAUTHENTICATED));
+  ExpectExactlyOnce("b");
+}
+
+TEST_F(ControllerEndTest, WithNoneLeftItEndsThoughTheInputDoesNot) {
+  options_.stop_at_end_of_input = false;
+  AddConnector(30, "a").ends = false;
+  AddConnector(30, "b").ends = false;
+  Start();
+  worker_.FailNext(ControlVerb::kOpen, 2,
+                   MakeError(Reason::PATH_NOT_ALLOWED, "outside"));
+  ASSERT_TRUE(RunToEnd(absl::Minutes(1)));
+  EXPECT_THAT(*end_, HasReason(Reason::PATH_NOT_ALLOWED));
+  EXPECT_FALSE(controller_->Snapshot().some_failed);
+}
+
 TEST_F(ControllerEndTest, AnErrorOfOneConnectorStillCheckpointsTheOthers) {
   options_.checkpoint_interval = absl::ZeroDuration();
   AddConnector(30, "a").ends = false;
@@ -254,6 +316,10 @@ TEST_F(ControllerEndTest, AnErrorOfOneConnectorStillCheckpointsTheOthers) {
   worker_.AimAt("a");
   worker_.FailNext(ControlVerb::kQueue, 1,
                    MakeError(Reason::POSITION_EXPIRED, "gone"));
+  ASSERT_TRUE(RunUntil([&] { return Progress("a").state == "failed"; }));
+  RunFor(absl::Minutes(10));
+  EXPECT_FALSE(end_.has_value()) << "the other one goes on";
+  controller_->Stop();
   ASSERT_TRUE(RunToEnd());
   EXPECT_THAT(*end_, HasReason(Reason::POSITION_EXPIRED));
   EXPECT_EQ(Stored("a").base_steps, 0u);

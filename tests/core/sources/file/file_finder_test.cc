@@ -124,9 +124,13 @@ TEST_F(FileFinderTest, ACircleOfLinksEnds) {
                                             directory.Path("circle"));
   ASSERT_OK(
       WriteFileDurably(PosixFileSystem(), directory.Path("a.log"), "a\n"));
+  for (int i = 0; i < 3; ++i) {
+    std::filesystem::create_directory_symlink(
+        directory.Path("circle"), directory.Path(absl::StrCat("again", i)));
+  }
   FileFinder finder(PosixFileSystem(), PathPattern(directory.Path("**/a.log")),
                     FileOrder::kName);
-  EXPECT_THAT(finder.FindAll(), SizeIs(testing::Ge(1u)));
+  EXPECT_THAT(finder.FindAll(), SizeIs(1)) << "each directory once";
 }
 
 TEST_F(FileFinderTest, AnyDirectoriesAreNoWayOutOfWhatIsAllowed) {
