@@ -4,7 +4,7 @@
 The broker is librdkafka's mock. The changes are JSON with its schema around,
 tombstones and heartbeats between them; they go into a PostgreSQL table (mode
 upsert), and the run is killed in the middle: the table is then what the changes
-make of it.
+make of it. Then into a topic: what compaction would leave of it is the table.
 
   PENSTOCK_CHAOS_RECORDS  changes (4,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
@@ -68,6 +68,16 @@ class Broker:
         if done.returncode != 0:
             raise harness.Failure(f"kcat: {done.stderr.decode()}")
 
+    def read(self, topic):
+        """Its messages: key, size of the value (-1: none), value."""
+        done = subprocess.run(
+            ["kcat", "-b", self.bootstrap, "-C", "-t", topic, "-o",
+             "beginning", "-e", "-f", "%k\\t%S\\t%s\\n"],
+            capture_output=True, timeout=harness.WAIT_MAX, check=False)
+        if done.returncode != 0:
+            raise harness.Failure(f"kcat: {done.stderr.decode()}")
+        return done.stdout.decode().splitlines()
+
     def end(self):
         self._process.kill()
         self._process.wait()
@@ -104,7 +114,8 @@ def check(what, found, expected):
         raise harness.Failure(f"{what}: {found} instead of {expected}")
 
 
-def into_a_table(programs, directory, broker, server, changes, table):
+def write_changes(broker, changes):
+    """As Debezium writes them, into the topic `json`."""
     lines = []
     for number, change in enumerate(changes):
         key = json.dumps({"id": change.key})
@@ -118,6 +129,9 @@ def into_a_table(programs, directory, broker, server, changes, table):
         if number % 500 == 0:
             lines.append('{}\t{"ts_ms":1}')  # A heartbeat.
     broker.kcat("json", "-K", "\t", "-Z", data=("\n".join(lines)).encode())
+
+
+def into_a_table(programs, directory, broker, server, changes, table):
     server.make_database("shop")
     pipeline = write_pipeline(directory, broker, "json", f"""\
     format:
@@ -158,6 +172,32 @@ def into_a_table(programs, directory, broker, server, changes, table):
           flush=True)
 
 
+def into_a_topic(programs, directory, broker, changes, table):
+    """What compaction would leave of the topic is the table."""
+    pipeline = write_pipeline(directory, broker, "json", f"""\
+    format: {{json: {{envelope: debezium, key: id}}}}
+    sink:
+      kafka:
+        topic: rows
+        options: {{bootstrap.servers: '{broker.bootstrap}'}}
+level: at_least_once
+""")
+    harness.wait_for_end(programs.start_run(pipeline), 0)
+    rows = {}
+    deletions = 0
+    for line in broker.read("rows"):
+        key, size, value = line.split("\t", 2)
+        if int(size) < 0:
+            deletions += 1
+            rows.pop(key, None)
+        else:
+            rows[key] = json.loads(value)
+    check("the topic", rows, {str(key): row for key, row in table.items()})
+    check("whether it has deletions", deletions > 0, True)
+    print(f"into_a_topic: {deletions} deletions, {len(rows)} rows left",
+          flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
@@ -179,8 +219,11 @@ def main():
                 os.path.join(directory, "postgres"), log)
             broker = Broker(arguments.mock, log)
         try:
+            write_changes(broker, changes)
             into_a_table(programs, harness.fresh(os.path.join(
                 directory, "table")), broker, server, changes, table)
+            into_a_topic(programs, harness.fresh(os.path.join(
+                directory, "topic")), broker, changes, table)
         finally:
             programs.end_all()
             broker.end()
