@@ -8,6 +8,7 @@
 #include "proto/wire/proto_time.h"
 #include "proto/wire/status.h"
 #include "tests/client/await.h"
+#include "tests/client/fake_worker.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -177,6 +178,36 @@ size_t FragmentBytes(const std::vector<v1::ControllerMessage>& messages) {
 }
 
 constexpr size_t kLong = size_t{32} << 20;
+
+// As the controller does: whatever is UNAVAILABLE it asks for again, which is
+// once, unless the connection breaks.
+TEST(SessionControlTest, AWorkerWithoutSessionsIsCommandedByCalls) {
+  FakeWorker worker;
+  v1::ExtendResponse extended;
+  extended.set_state(v1::CONNECTOR_STATE_RUNNING);
+  worker.control.extend.AnswerWith(extended);
+  SessionControl control(
+      grpc::CreateChannel(worker.target(), grpc::InsecureChannelCredentials()));
+  for (int i = 0; i < 10 && !control.uses_calls(); ++i) {
+    AwaitedStatus early;
+    control.Extend(Header("orders"), early.callback());
+    EXPECT_THAT(early.Get(), HasReason(Reason::UNAVAILABLE));
+    EXPECT_THAT(worker.control.extend.requests(), testing::IsEmpty());
+  }
+  ASSERT_TRUE(control.uses_calls());
+  const uint64_t streams = control.streams_begun();
+  AwaitedStatus again;
+  control.Extend(Header("orders"), again.callback());
+  EXPECT_OK(again.Get());
+  AwaitedStatus paused;
+  control.Pause(Header("orders"), paused.callback());
+  EXPECT_OK(paused.Get());
+  ASSERT_THAT(worker.control.extend.requests(), testing::SizeIs(1));
+  EXPECT_EQ(worker.control.extend.requests()[0].fence().epoch(), 1u)
+      << "a call carries the fence, which a Session's command leaves out";
+  EXPECT_THAT(worker.control.pause.requests(), testing::SizeIs(1));
+  EXPECT_EQ(control.streams_begun(), streams);
+}
 
 TEST(SessionControlTest, DataOfAnAnsweredCommandIsNotSent) {
   core::Notification answered;
