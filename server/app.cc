@@ -34,6 +34,7 @@
 #include "server/rpc/session_hub.h"
 #include "server/rpc/watch_hub.h"
 #include "server/rpc/watch_service.h"
+#include "server/security/certificate_end.h"
 #include "server/security/listen_address.h"
 #include "server/security/tls.h"
 #include "server/state_lock.h"
@@ -130,7 +131,8 @@ class WorkerApp final : public App {
   }
 
   ~WorkerApp() override {
-    admin_.reset();
+    // Its handlers ask it, too: it must be there until none runs.
+    if (admin_ != nullptr) admin_->Close();
     StopServing(absl::ZeroDuration());
   }
 
@@ -146,6 +148,8 @@ class WorkerApp final : public App {
     ASSIGN_OR_RETURN(credentials_, MakeServerCredentials(
                                        core::PosixFileSystem(), options_.listen,
                                        options_.insecure, options_.tls));
+    certificate_end_ = std::make_unique<LastCertificateEnd>(
+        io_, core::PosixFileSystem(), options_.tls);
     DispatcherOptions dispatch;
     dispatch.memory_max = MemoryMax(options_);
     dispatch.random_seed = random_.Next64();
@@ -283,21 +287,21 @@ class WorkerApp final : public App {
     };
     std::map<std::string, HttpRoute> routes;
     const auto starting = text(503, "starting\n");
-    routes["/metrics"].handler = [this, starting](const std::string&) {
+    routes["/metrics"].handler = [this, starting](const HttpRequest&) {
       if (!IsReady()) return starting;
       return HttpReply{
           .code = 200,
           .content_type = "text/plain; version=0.0.4; charset=utf-8",
           .body = RenderMetrics(*dispatcher_, Facts())};
     };
-    routes["/"] = {[](const std::string&) {
+    routes["/"] = {[](const HttpRequest&) {
                      return HttpReply{
                          .code = 200,
                          .content_type = "text/html; charset=utf-8",
                          .body = std::string(StatusPage())};
                    },
                    true};
-    routes["/status.json"].handler = [this](const std::string&) {
+    routes["/status.json"].handler = [this](const HttpRequest& request) {
       const auto resident = core::ResidentBytes(core::PosixFileSystem());
       return HttpReply{
           .code = 200,
@@ -308,18 +312,19 @@ class WorkerApp final : public App {
                               .started = started_,
                               .now = core::RealClock().Now(),
                               .resident_bytes = resident.value_or(0),
-                              .shows_texts = ShowsTexts()})};
+                              .shows_texts = ShowsTexts(request)})};
     };
     routes["/healthz"].handler = [this, text,
-                                  starting](const std::string& query) {
+                                  starting](const HttpRequest& request) {
       if (!IsReady()) return starting;
-      HealthReport report = ReportHealth(*dispatcher_, query == "verbose",
-                                         ShowsTexts(), core::RealClock().Now());
+      HealthReport report =
+          ReportHealth(*dispatcher_, request.query == "verbose",
+                       ShowsTexts(request), core::RealClock().Now());
       return text(report.is_well ? 200 : 503, std::move(report.text));
     };
     routes["/livez"] = {
-        [text](const std::string&) { return text(200, "ok\n"); }, true};
-    routes["/readyz"] = {[this, text, starting](const std::string&) {
+        [text](const HttpRequest&) { return text(200, "ok\n"); }, true};
+    routes["/readyz"] = {[this, text, starting](const HttpRequest&) {
                            if (!IsReady()) return starting;
                            return dispatcher_->draining()
                                       ? text(503, "draining\n")
@@ -337,20 +342,22 @@ class WorkerApp final : public App {
   // From then on all members are there.
   bool IsReady() const { return is_ready_.load(std::memory_order_acquire); }
 
-  // Errors may quote records: on loopback, or where somebody said so.
-  bool ShowsTexts() const {
+  // Errors may quote records: on loopback, to who asks for that, or where
+  // somebody said so.
+  bool ShowsTexts(const HttpRequest& request) const {
     const std::string& address = options_.admin_listen;
-    return options_.admin_show_errors ||
+    if (options_.admin_show_errors) return true;
+    return request.names_loopback &&
            core::IsLoopbackHost(address.substr(0, address.rfind(':')));
   }
 
-  WorkerFacts Facts() const {
+  WorkerFacts Facts() {
     core::FileSystem& files = core::PosixFileSystem();
     return {.version = core::kVersion,
             .started = started_,
             .now = core::RealClock().Now(),
             .usage = ReadProcessUsage(files),
-            .certificate_end = CertificateEnd(files, options_.tls),
+            .certificate_end = certificate_end_->Get(),
             .clients = gate_->counts(),
             .admin_clients = admin_->counts()};
   }
@@ -387,6 +394,7 @@ class WorkerApp final : public App {
   std::unique_ptr<StateLock> state_lock_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<MemoryTidy> tidy_;
+  std::unique_ptr<LastCertificateEnd> certificate_end_;
   std::unique_ptr<ConnectorService> connector_service_;
   std::unique_ptr<SessionHub> sessions_;
   std::unique_ptr<ControlService> control_service_;

@@ -7,6 +7,7 @@
 #include "server/command_line.h"
 #include "server/end_of_process.h"
 #include "server/grpc_log.h"
+#include "server/net/open_files.h"
 #include "server/options.h"
 
 #include <CLI/CLI.hpp>
@@ -59,6 +60,8 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  penstock::server::RaiseOpenFiles(options.connections_max +
+                                   options.admin_connections_max);
   auto app = App::Start(options);
   if (!app.ok()) {
     LOG(ERROR) << app.status().message();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace penstock::core {
 namespace {
@@ -71,6 +72,9 @@ class DrivenConnector final : public Connector {
     return driver_->Retained(step);
   }
   ConnectorStatus Status() const override { return driver_->Status(); }
+  std::vector<ErrorEntry> Errors(size_t count) const override {
+    return driver_->state().health.Errors(count);
+  }
   const std::string& instance() const override { return driver_->instance(); }
   const std::string& pipeline() const override {
     return driver_->state().request.fence.pipeline;

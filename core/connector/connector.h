@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace penstock::core {
 
@@ -117,8 +118,10 @@ class Connector {
 
   // The retained result of a step, for reading by parts (rule 9).
   virtual std::shared_ptr<const StepResult> Retained(Step step) const = 0;
-  // A snapshot. Blocks: never longer than one short lock.
+  // A snapshot, without `errors`. Blocks: never longer than one short lock.
   virtual ConnectorStatus Status() const = 0;
+  // The newest `count` that are kept, oldest first.
+  virtual std::vector<ErrorEntry> Errors(size_t count) const = 0;
   virtual const std::string& instance() const = 0;
   // Whose it is.
   virtual const std::string& pipeline() const = 0;

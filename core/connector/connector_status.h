@@ -115,7 +115,7 @@ struct ConnectorStatus {
   absl::Time health_since;
   std::optional<std::string> first_error;
   uint64_t error_count = 0;
-  std::vector<ErrorEntry> errors;
+  std::vector<ErrorEntry> errors;  // If asked for: see Connector::Errors.
   std::vector<Blocker> blockers;
 };
 

@@ -194,14 +194,26 @@ HealthLog::Snapshot HealthLog::snapshot() const {
   snapshot.since = worst.has_value() ? worst->since : ok_since_;
   snapshot.first_error = first_error_;
   snapshot.error_count = error_count_;
-  for (const auto& [name, tag] : tags_) {
-    snapshot.errors.insert(snapshot.errors.end(), tag.entries.begin(),
-                           tag.entries.end());
-  }
-  std::stable_sort(
-      snapshot.errors.begin(), snapshot.errors.end(),
-      [](const ErrorEntry& a, const ErrorEntry& b) { return a.time < b.time; });
   return snapshot;
+}
+
+std::vector<ErrorEntry> HealthLog::Errors(size_t count) const {
+  std::vector<const ErrorEntry*> all;
+  MutexLock lock(mu_);
+  for (const auto& [name, tag] : tags_) {
+    for (const ErrorEntry& entry : tag.entries) all.push_back(&entry);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const ErrorEntry* a, const ErrorEntry* b) {
+                     return a->time < b->time;
+                   });
+  count = std::min(count, all.size());
+  std::vector<ErrorEntry> newest;
+  newest.reserve(count);
+  for (size_t i = all.size() - count; i < all.size(); ++i) {
+    newest.push_back(*all[i]);
+  }
+  return newest;
 }
 
 }  // namespace penstock::core

@@ -57,8 +57,6 @@ class HealthLog {
     // The first error since the connector opened or was last OK again.
     std::optional<std::string> first_error;
     uint64_t error_count = 0;
-    // Oldest first.
-    std::vector<ErrorEntry> errors;
   };
 
   // `clock` outlives this.
@@ -86,6 +84,9 @@ class HealthLog {
   absl::Time StallsAt() const ABSL_LOCKS_EXCLUDED(mu_);
 
   Snapshot snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
+  // The newest `count` of all tags, oldest first. Together they may be many
+  // megabytes, so that no snapshot has them.
+  std::vector<ErrorEntry> Errors(size_t count) const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Trouble {

@@ -99,7 +99,6 @@ ConnectorStatus Driver::Status() const {
   status.health_since = health.since;
   status.first_error = std::move(health.first_error);
   status.error_count = health.error_count;
-  status.errors = std::move(health.errors);
   status.blockers = std::move(published.blockers);
   return status;
 }

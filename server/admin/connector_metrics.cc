@@ -249,7 +249,7 @@ constexpr char kStateHelp[] =
 constexpr char kInfoName[] = "penstock_connector_info";
 constexpr char kInfoHelp[] =
     "Always 1; the type (kind) of the source (direction in) and the sink (out) "
-    "of a connector.";
+    "of a connector, and the pipeline that opened it.";
 constexpr char kFlushesName[] = "penstock_shard_flushes_total";
 constexpr char kFlushesHelp[] =
     "Confirmed batches, by why they were written; reasons that occurred.";
@@ -290,6 +290,7 @@ void AddInfo(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
           std::pair("out", &status.sink_kind)}) {
       if (kind->empty()) continue;
       to.Sample({{"connector", status.name},
+                 {"pipeline", status.pipeline},
                  {"direction", direction},
                  {"kind", *kind}},
                 1);
@@ -355,8 +356,8 @@ std::vector<MetricRow> ConnectorMetricRows() {
   }
   rows.push_back(
       {kStateName, Type::kGauge, "connector, state, condition", kStateHelp});
-  rows.push_back(
-      {kInfoName, Type::kGauge, "connector, direction, kind", kInfoHelp});
+  rows.push_back({kInfoName, Type::kGauge,
+                  "connector, pipeline, direction, kind", kInfoHelp});
   for (const ShardField& field : kShardFields) {
     rows.push_back({field.name, field.type, "connector, shard", field.help});
   }

@@ -9,6 +9,7 @@
 #include <absl/time/time.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace penstock::server {
@@ -20,7 +21,7 @@ namespace penstock::server {
 // connection ends (no body of a GET, no pipelining).
 //
 // Owner:   HttpServer. Threads: confined to its thread. Blocks: never.
-// Bound:   kRequestBytesMax, and one answer.
+// Bound:   kRequestBytesMax, and one answer, which others may share.
 class HttpConnection {
  public:
   HttpConnection(UniqueFd fd, absl::Time now)
@@ -34,15 +35,20 @@ class HttpConnection {
   bool has_asked() const { return stage_ == Stage::kAsked; }
   // Requires: has_asked().
   const std::string& path() const { return path_; }
-  const std::string& query() const { return query_; }
-  void Answer(const HttpReply& reply);
+  const HttpRequest& request() const { return asked_; }
+  void Answer(const HttpReply& reply) { Answer(Format(reply)); }
+  // Shared with: others who asked the same.
+  using Text = std::shared_ptr<const std::string>;
+  void Answer(Text text);
+  static Text Format(const HttpReply& reply);
   // The last word to one that is cut off, if it takes it without waiting: it
   // was too slow, or there are too many.
   void Refuse(bool is_late);
 
   absl::Time since() const { return since_; }
-  // Held for it.
-  size_t bytes() const { return request_.size() + answer_.size(); }
+  // Held for it, and, where there is one, the answer, perhaps for others, too.
+  size_t request_bytes() const { return request_.size(); }
+  const Text& answer() const { return answer_; }
 
  private:
   enum class Stage { kReading, kAsked, kWriting };
@@ -57,8 +63,8 @@ class HttpConnection {
   Stage stage_ = Stage::kReading;
   std::string request_;
   std::string path_;
-  std::string query_;
-  std::string answer_;
+  HttpRequest asked_;
+  Text answer_;
   size_t written_ = 0;
 };
 

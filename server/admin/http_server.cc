@@ -14,6 +14,8 @@
 #include <atomic>
 #include <cerrno>
 #include <list>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,18 +34,21 @@ class PollServer final : public HttpServer {
         thread_("admin", [this](std::stop_token stop) { Run(stop); }) {}
   PollServer(const PollServer&) = delete;
   PollServer& operator=(const PollServer&) = delete;
-  ~PollServer() override {
-    thread_.RequestStop();
-    eventfd_write(wake_.get(), 1);
-    thread_.Join();
-  }
+  ~PollServer() override { End(); }
 
+  void Close() override { End(); }
   int port() const override { return listener_.port(); }
   Counts counts() const override {
     return {.open = open_, .accepted = accepted_, .cut_off = cut_off_};
   }
 
  private:
+  void End() {
+    thread_.RequestStop();
+    eventfd_write(wake_.get(), 1);
+    thread_.Join();
+  }
+
   using Connections = std::list<HttpConnection>;
 
   void Run(const std::stop_token& stop) {
@@ -108,36 +113,58 @@ class PollServer final : public HttpServer {
                        [](const auto& one) { return one.has_asked(); });
   }
 
-  // All that is quick, and one that is not: so a probe waits for one scrape,
-  // however many are asked for.
+  // All that is quick, and one question that is not, for everybody who asks it:
+  // so a probe waits for one scrape, and a scrape for one of each kind, however
+  // many are asked for, perhaps by clients that have given up long ago.
   void Answer() {
-    bool was_slow = false;
+    // Of the question that is not quick.
+    std::string path;
+    HttpRequest request;
+    HttpConnection::Text reply;
     for (auto it = connections_.begin(); it != connections_.end();) {
       const auto now = it++;
       if (!now->has_asked()) continue;
       const auto route = options_.routes.find(now->path());
-      const bool is_quick =
-          route == options_.routes.end() || route->second.is_quick;
-      if (!is_quick && std::exchange(was_slow, true)) continue;
-      now->Answer(route == options_.routes.end()
-                      ? HttpReply{.code = 404, .body = "no such page\n"}
-                      : route->second.handler(now->query()));
+      if (route == options_.routes.end()) {
+        now->Answer(HttpReply{.code = 404, .body = "no such page\n"});
+      } else if (route->second.is_quick) {
+        now->Answer(route->second.handler(now->request()));
+      } else if (reply == nullptr) {
+        path = now->path();
+        request = now->request();
+        reply = HttpConnection::Format(route->second.handler(request));
+        now->Answer(reply);
+      } else if (now->path() == path && now->request() == request) {
+        now->Answer(reply);
+      } else {
+        continue;
+      }
       if (!now->Move()) connections_.erase(now);
     }
   }
 
+  size_t HeldBytes() const {
+    size_t bytes = 0;
+    std::set<const std::string*> counted;
+    for (const HttpConnection& one : connections_) {
+      bytes += one.request_bytes();
+      const std::string* answer = one.answer().get();
+      if (answer != nullptr && counted.insert(answer).second) {
+        bytes += answer->size();
+      }
+    }
+    return bytes;
+  }
+
   // The list is in the order of their arrival.
   void CutOff(absl::Time now) {
-    size_t bytes = 0;
-    for (const HttpConnection& one : connections_) bytes += one.bytes();
     while (!connections_.empty()) {
       HttpConnection& oldest = connections_.front();
       const bool is_late = now - oldest.since() > options_.time_max;
       if (!is_late && connections_.size() <= options_.connections_max &&
-          bytes <= options_.answer_bytes_max) {
+          HeldBytes() <= options_.answer_bytes_max) {
         break;
       }
-      bytes -= oldest.bytes();
       ++cut_off_;
       oldest.Refuse(is_late);
       connections_.pop_front();

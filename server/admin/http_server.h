@@ -20,10 +20,20 @@ struct HttpReply {
   std::string body;
 };
 
+// What a handler is told of who asks. A plain value.
+struct HttpRequest {
+  // The text behind "?", not decoded.
+  std::string query;
+  // The Host it names, if any, is one of loopback. A page of elsewhere whose
+  // name was made to lead here names its own.
+  bool names_loopback = true;
+  bool operator==(const HttpRequest&) const = default;
+};
+
 // What answers one path.
 struct HttpRoute {
-  // `query` is the text behind "?", not decoded.
-  std::function<HttpReply(const std::string& query)> handler;
+  // Everybody who has asked the same before it runs is given its reply.
+  std::function<HttpReply(const HttpRequest&)> handler;
   // It costs next to nothing: answered before those that do not.
   bool is_quick = false;
 };
@@ -34,7 +44,7 @@ struct HttpRoute {
 //
 // Owner:     the app. Threads: handlers run on the server's own thread, one at
 //            a time.
-// Lifecycle: listens from Start until destruction, which waits for a handler.
+// Lifecycle: listens from Start until Close, or destruction.
 // Bound:     `connections_max`, with kRequestBytesMax read and one answer each;
 //            `answer_bytes_max` of answers, beyond which the one that is taken
 //            slowest goes; `time_max` for each connection.
@@ -61,6 +71,9 @@ class HttpServer {
   // Errors: UNAVAILABLE.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Options options);
   virtual ~HttpServer() = default;
+  // No handler runs any more; port and counts can still be asked.
+  // Blocks: until the one that runs returned. Idempotent.
+  virtual void Close() = 0;
   // The port it listens on.
   virtual int port() const = 0;
   virtual Counts counts() const = 0;

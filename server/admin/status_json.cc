@@ -114,7 +114,18 @@ constexpr absl::string_view kHidden =
     "(hidden on this address: ask `penstock errors`, or start the worker with "
     "--admin-show-errors)";
 
-void WriteTrouble(const ConnectorStatus& status, bool shows_texts,
+// Empty: that life of it is over.
+std::vector<core::ErrorEntry> NewestErrors(const Dispatcher& dispatcher,
+                                           const ConnectorStatus& status) {
+  const auto connector = dispatcher.Find(status.name);
+  if (connector == nullptr || connector->instance() != status.instance) {
+    return {};
+  }
+  return connector->Errors(kErrorsShown);
+}
+
+void WriteTrouble(const ConnectorStatus& status,
+                  const std::vector<core::ErrorEntry>& errors, bool shows_texts,
                   std::string& to, Object& object) {
   const auto shown = [shows_texts](const std::string& text) {
     return shows_texts || text.empty() ? absl::string_view(text) : kHidden;
@@ -130,13 +141,7 @@ void WriteTrouble(const ConnectorStatus& status, bool shows_texts,
     object.Text("first_error", shown(*status.first_error));
   }
   object.Key("errors");
-  const size_t skipped = status.errors.size() > kErrorsShown
-                             ? status.errors.size() - kErrorsShown
-                             : 0;
-  const std::vector<core::ErrorEntry> newest(
-      status.errors.begin() + static_cast<std::ptrdiff_t>(skipped),
-      status.errors.end());
-  Array(newest, to, [&](const core::ErrorEntry& error) {
+  Array(errors, to, [&](const core::ErrorEntry& error) {
     Object entry(to);
     entry.Text("tag", error.tag);
     entry.Time("time", error.time);
@@ -156,8 +161,9 @@ void WriteTrouble(const ConnectorStatus& status, bool shows_texts,
   });
 }
 
-void WriteConnector(const ConnectorStatus& status, bool shows_texts,
-                    std::string& to) {
+void WriteConnector(const ConnectorStatus& status,
+                    const std::vector<core::ErrorEntry>& errors,
+                    bool shows_texts, std::string& to) {
   Object object(to);
   object.Text("name", status.name);
   object.Text("pipeline", status.pipeline);
@@ -182,7 +188,7 @@ void WriteConnector(const ConnectorStatus& status, bool shows_texts,
   object.Number("refused", status.records_refused);
   object.Number("dead_letters", status.dead_letters);
   WriteShards(status, object);
-  WriteTrouble(status, shows_texts, to, object);
+  WriteTrouble(status, errors, shows_texts, to, object);
 }
 
 std::vector<ConnectorStatus> Sorted(const Dispatcher& dispatcher) {
@@ -219,7 +225,9 @@ std::string StatusJson(const Dispatcher* dispatcher, const StatusFacts& facts) {
     }
     object.Key("connectors");
     Array(all, to, [&](const ConnectorStatus& status) {
-      WriteConnector(status, facts.shows_texts, to);
+      // One at a time: their texts are long.
+      WriteConnector(status, NewestErrors(*dispatcher, status),
+                     facts.shows_texts, to);
     });
   }
   return to;

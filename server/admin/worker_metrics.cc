@@ -67,6 +67,16 @@ const Field kFields[] = {
      [](const View& v) { return Number(v.dispatcher.memory_committed()); }},
     {"penstock_connectors", "Open connectors.", Type::kGauge,
      [](const View& v) { return Number(v.connectors); }},
+    {"penstock_open_failures_total",
+     "Opens of connectors that failed, or were refused for want of memory or "
+     "places.",
+     Type::kCounter,
+     [](const View& v) { return Number(v.dispatcher.failures().opens); }},
+    {"penstock_connector_failures_total",
+     "Connectors that failed for good, perhaps while they opened, of all that "
+     "there were.",
+     Type::kCounter,
+     [](const View& v) { return Number(v.dispatcher.failures().connectors); }},
     {"penstock_grpc_connections", "Connections to the gRPC port.", Type::kGauge,
      [](const View& v) { return Number(v.facts.clients.open); }},
     {"penstock_grpc_connections_max", "Most connections to it.", Type::kGauge,

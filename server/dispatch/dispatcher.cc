@@ -64,6 +64,7 @@ struct Opener {
   const std::shared_ptr<ConnectorTable> table;
   const std::shared_ptr<PipelineFences> fences;
   const std::shared_ptr<Orphans> orphans;
+  const std::shared_ptr<Failures> failures;
   core::Mutex random_mu;
   core::Random random ABSL_GUARDED_BY(random_mu);
 
@@ -123,6 +124,7 @@ class DispatcherImpl final : public Dispatcher {
                            .table = table_,
                            .fences = fences_,
                            .orphans = orphans_,
+                           .failures = failures_,
                            .random_mu = {},
                            .random = core::Random(options.random_seed)}) {}
   ~DispatcherImpl() override { Shutdown(); }
@@ -198,7 +200,9 @@ class DispatcherImpl final : public Dispatcher {
   void Get(std::string name, Reply<core::ConnectorStatus> reply) override {
     const auto connector = table_->Find(name);
     if (connector == nullptr) return reply(ConnectorTable::NoSuch(name));
-    reply(connector->Status());
+    core::ConnectorStatus status = connector->Status();
+    status.errors = connector->Errors(SIZE_MAX);
+    reply(std::move(status));
   }
   void List(Reply<std::vector<core::ConnectorStatus>> reply) override {
     reply(Statuses());
@@ -266,6 +270,7 @@ class DispatcherImpl final : public Dispatcher {
     return connector->Status();
   }
   const core::Timings& timings() const override { return *runtime_.timings; }
+  FailureCounts failures() const override { return failures_->counts(); }
   uint64_t memory_max() const override { return options_.memory_max; }
   uint64_t memory_committed() const override {
     return table_->memory_committed();
@@ -384,6 +389,7 @@ class DispatcherImpl final : public Dispatcher {
   const std::shared_ptr<PipelineFences> fences_;
   // Shared by: the opens that wait for a takeover.
   const std::shared_ptr<Orphans> orphans_;
+  const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
   const std::shared_ptr<Opener> opener_;
 };
 
@@ -391,15 +397,17 @@ class DispatcherImpl final : public Dispatcher {
 class NamedObserver final : public core::ConnectorObserver {
  public:
   NamedObserver(std::string name, std::string pipeline,
-                DispatchObserver* observer)
+                DispatchObserver* observer, std::shared_ptr<Failures> failures)
       : name_(std::move(name)),
         pipeline_(std::move(pipeline)),
-        observer_(observer) {}
+        observer_(observer),
+        failures_(std::move(failures)) {}
   void OnChanged() override {
     if (observer_ != nullptr) observer_->OnChanged(name_);
   }
   void OnState(const std::string& instance, core::ConnectorState previous,
                core::ConnectorState state) override {
+    if (state == core::ConnectorState::kFailed) ++failures_->connectors;
     if (observer_ == nullptr) return;
     observer_->OnState(name_, instance, pipeline_, previous, state);
   }
@@ -419,6 +427,7 @@ class NamedObserver final : public core::ConnectorObserver {
   const std::string name_;
   const std::string pipeline_;
   DispatchObserver* const observer_;
+  const std::shared_ptr<Failures> failures_;
 };
 
 // Disconnects a connector whose deletion has begun; answers all who wait.
@@ -467,7 +476,13 @@ void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
   };
   Reply<core::OpenReply> joined(std::move(answer));
   auto begun = table->BeginOpen(request, joined);
-  if (!begun.ok()) return joined(begun.status());
+  if (!begun.ok()) {
+    // A name in use is nothing that stays so.
+    if (core::HasReason(begun.status(), Reason::MEMORY_REFUSED)) {
+      failures->NoteOpen(begun.status());
+    }
+    return joined(begun.status());
+  }
   if (*begun != ConnectorTable::OpenOutcome::kRun) return;
 
   NoteUse(*fences, *table, fence.pipeline);
@@ -476,15 +491,17 @@ void Opener::Open(core::OpenRequest request, Reply<core::OpenReply> reply) {
     core::MutexLock lock(random_mu);
     seeded.random_seed = random.Next64();
   }
-  auto connector = Connector::Create(
-      seeded, std::move(request),
-      std::make_unique<NamedObserver>(name, fence.pipeline, observer));
+  auto connector =
+      Connector::Create(seeded, std::move(request),
+                        std::make_unique<NamedObserver>(name, fence.pipeline,
+                                                        observer, failures));
   // Weak: the connector holds it.
   auto finish = [table = table, fences = fences, orphans = orphans,
-                 weak = std::weak_ptr(connector), name, fence,
-                 observer = observer, joined = std::move(joined)](
+                 failures = failures, weak = std::weak_ptr(connector), name,
+                 fence, observer = observer, joined = std::move(joined)](
                     absl::StatusOr<core::OpenReply> result) mutable {
     auto opened = table->FinishOpen(name, result);
+    failures->NoteOpen(result.status());
     if (const auto open = weak.lock(); open != nullptr && result.ok()) {
       orphans->Watch(*open);
     }

@@ -6,6 +6,7 @@
 #include "core/connector/connector.h"
 #include "core/connector/control.h"
 #include "core/contract/component.h"
+#include "server/dispatch/failures.h"
 #include "server/dispatch/fence_store.h"
 
 #include <absl/functional/any_invocable.h>
@@ -36,7 +37,7 @@ struct DispatcherOptions {
 class ConnectorStatuses {
  public:
   virtual ~ConnectorStatuses() = default;
-  // Block: never; for metrics, health and watches.
+  // Without `errors`. Block: never; for metrics, health and watches.
   virtual std::vector<core::ConnectorStatus> Statuses() const = 0;
   // nullopt: there is no such connector, or no longer.
   virtual std::optional<core::ConnectorStatus> StatusOf(
@@ -123,6 +124,7 @@ class Dispatcher : public core::Control, public ConnectorStatuses {
       const std::string& connector, core::Step step) const = 0;
   // Of all connectors there are and were.
   virtual const core::Timings& timings() const = 0;
+  virtual FailureCounts failures() const = 0;
   virtual uint64_t memory_max() const = 0;
   // Σ memory_max of the connectors open now, in bytes.
   virtual uint64_t memory_committed() const = 0;

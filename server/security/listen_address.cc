@@ -28,7 +28,7 @@ absl::Status CheckListenPort(absl::string_view address,
   return core::MakeError(
       core::Reason::INVALID_CONFIG,
       absl::StrCat(
-          "reading --listen `", address,
+          "reading ", option, " `", address,
           "`: give `unix:/path`, or `host:port` with a port from 1 to ",
           kPortMax, ", or 0 for one that is free"),
       {{"field", std::string(option)}});

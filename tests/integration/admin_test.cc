@@ -21,11 +21,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -196,6 +198,22 @@ TEST_F(AdminTest, DrainedWorkerIsAliveAndNotReady) {
   EXPECT_THAT(worker_.Scrape("/metrics"), HasSubstr("\npenstock_draining 1\n"));
 }
 
+// To its end, whatever of the worker is no longer there.
+TEST_F(AdminTest, ScrapesGoOnWhileTheWorkerEnds) {
+  const int port = worker_.app().admin_port();
+  std::atomic<int> scrapes = 0;
+  core::Thread scrapes_on("scrapes", [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (absl::StrContains(ScrapeAt(port, "/metrics"), "200 OK")) ++scrapes;
+    }
+  });
+  while (scrapes == 0) std::this_thread::yield();
+  EXPECT_TRUE(worker_.app().Drain());
+  const int drained = scrapes;
+  while (scrapes == drained) std::this_thread::yield();
+  worker_.Stop();
+}
+
 TEST_F(AdminTest, MetricsShowAConnectorAsLongAsItIsThere) {
   EXPECT_THAT(worker_.Scrape("/metrics"), HasSubstr("\npenstock_connectors 0"));
   const std::string source = worker_.Write("in", Lines("line ", 100));
@@ -307,8 +325,8 @@ TEST_F(AdminTest, MetricsShowWhatTheShardsWrote) {
                     "\"first\"}"),
             1);
   EXPECT_EQ(ValueOf(metrics,
-                    "penstock_connector_info{connector=\"orders\",direction="
-                    "\"in\",kind=\"file\"}"),
+                    "penstock_connector_info{connector=\"orders\",pipeline="
+                    "\"shop\",direction=\"in\",kind=\"file\"}"),
             1);
 }
 

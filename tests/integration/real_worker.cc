@@ -91,7 +91,7 @@ std::string ScrapeAt(int port, absl::string_view path) {
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address),
               sizeof address) == 0) {
     const std::string request =
-        absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: worker\r\n\r\n");
+        absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
       char bytes[4096];
       ssize_t got = 0;

@@ -175,7 +175,12 @@ class Harness {
   void Unreachable(std::optional<ShardIndex> shard = std::nullopt);
   void Reachable() { database.SetHook(nullptr); }
 
-  ConnectorStatus Status() const { return connector->Status(); }
+  // With its errors.
+  ConnectorStatus Status() const {
+    ConnectorStatus status = connector->Status();
+    status.errors = connector->Errors(SIZE_MAX);
+    return status;
+  }
   ConnectorState state() const { return Status().state; }
   Step made_steps() const { return Status().made_steps; }
   // The lines of all shards, sorted.

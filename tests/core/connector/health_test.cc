@@ -13,8 +13,11 @@
 namespace penstock::core {
 namespace {
 
+using testing::ElementsAre;
 using testing::EndsWith;
+using testing::Field;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -164,13 +167,27 @@ TEST(HealthLogTest, KeepsTheLastHundredErrorsOfEachTag) {
   for (int i = 1; i <= 150; ++i) health.AddError("a", false, absl::StrCat(i));
   health.AddError("b", true, "once");
   const HealthLog::Snapshot snapshot = health.snapshot();
-  ASSERT_THAT(snapshot.errors, SizeIs(101));
-  EXPECT_EQ(snapshot.errors.front().text, "51");
-  EXPECT_EQ(snapshot.errors.front().index, 51u);
-  EXPECT_EQ(snapshot.errors.back().tag, "b");
-  EXPECT_TRUE(snapshot.errors.back().fatal);
+  const std::vector<ErrorEntry> errors = health.Errors(1'000);
+  ASSERT_THAT(errors, SizeIs(101));
+  EXPECT_EQ(errors.front().text, "51");
+  EXPECT_EQ(errors.front().index, 51u);
+  EXPECT_EQ(errors.back().tag, "b");
+  EXPECT_TRUE(errors.back().fatal);
   EXPECT_EQ(snapshot.error_count, 151u);
   EXPECT_EQ(snapshot.first_error, "1");
+}
+
+TEST(HealthLogTest, TheNewestErrorsAreThoseOfAllTags) {
+  FakeClock clock;
+  HealthLog health(clock);
+  for (const char* tag : {"a", "c", "b", "a"}) {
+    clock.Advance(absl::Seconds(1));
+    health.AddError(tag, false, tag);
+  }
+  EXPECT_THAT(health.Errors(3), ElementsAre(Field(&ErrorEntry::tag, "c"),
+                                            Field(&ErrorEntry::tag, "b"),
+                                            Field(&ErrorEntry::tag, "a")));
+  EXPECT_THAT(health.Errors(0), IsEmpty());
 }
 
 TEST(HealthLogTest, CutsLongErrors) {

@@ -59,6 +59,40 @@ TEST_F(DispatcherTest, MemoryThatWouldOverflowIsRefused) {
   EXPECT_THAT(answer.status(), HasReason(Reason::MEMORY_REFUSED));
 }
 
+// Both are counted beyond the life of the connector, and of each other.
+TEST_F(DispatcherTest, WhatFailsForGoodIsCounted) {
+  harness_.request.spec.limits.memory_max = UINT64_MAX;
+  const Answer<core::OpenReply> refused = StartOpen(5);
+  executor().RunUntilIdle();
+  EXPECT_THAT(refused.status(), HasReason(Reason::MEMORY_REFUSED));
+  EXPECT_EQ(dispatcher_->failures().opens, 1u);
+  harness_.request.spec.limits.memory_max = uint64_t{1} << 30;
+  Open(5);
+  EXPECT_EQ(dispatcher_->failures().connectors, 0u);
+  harness_.source.ReportError(
+      true, core::MakeError(Reason::POSITION_EXPIRED, "it is gone"), "seek");
+  executor().RunUntilIdle();
+  // Who asks for one connector has its errors; metrics, drains and watches,
+  // which look all the time, do not carry them about.
+  Answer<core::ConnectorStatus> got;
+  dispatcher_->Get("connector", got.Callback());
+  EXPECT_THAT(got->errors, testing::Not(testing::IsEmpty()));
+  ASSERT_THAT(dispatcher_->Statuses(), testing::SizeIs(1));
+  EXPECT_THAT(dispatcher_->Statuses()[0].errors, testing::IsEmpty());
+  EXPECT_GT(dispatcher_->Statuses()[0].error_count, 0u);
+  Answer<core::DisconnectReply> deleted;
+  dispatcher_->Delete(Header(5), {}, deleted.Callback());
+  executor().RunUntilIdle();
+  EXPECT_TRUE(deleted.came());
+  EXPECT_THAT(dispatcher_->Statuses(), testing::IsEmpty());
+  EXPECT_EQ(dispatcher_->failures().connectors, 1u);
+  EXPECT_EQ(dispatcher_->failures().opens, 1u);
+  // That the worker goes away is no failure.
+  dispatcher_->Shutdown();
+  EXPECT_THAT(StartOpen(5).status(), HasReason(Reason::SHUTTING_DOWN));
+  EXPECT_EQ(dispatcher_->failures().opens, 1u);
+}
+
 TEST_F(DispatcherTest, ShutdownAnswersWhoeverWaits) {
   Open(5);
   const Answer<core::QueueReply> queue = Queue(Header(5), absl::Hours(1));

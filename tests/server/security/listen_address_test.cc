@@ -25,9 +25,10 @@ TEST(ListenPortTest, WhatExistsIsTaken) {
 TEST(ListenPortTest, WhatGrpcWouldMakeAnotherPortOfIsRefused) {
   for (const char* address : {"127.0.0.1:99999", "127.0.0.1:-1", "localhost",
                               "127.0.0.1:", "127.0.0.1:http", "[::1]"}) {
-    const absl::Status status = CheckListenPort(address, "--listen");
+    const absl::Status status = CheckListenPort(address, "--admin-listen");
     EXPECT_THAT(status, HasReason(Reason::INVALID_CONFIG)) << address;
     EXPECT_THAT(std::string(status.message()), HasSubstr(address));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("--admin-listen"));
   }
 }
 

@@ -3,7 +3,9 @@
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
 #include "proto/penstock/v1/connector.pb.h"
+#include "server/security/certificate_end.h"
 #include "tests/server/security/tls_worker.h"
+#include "tests/support/manual_executor.h"
 #include "tests/support/status_matchers.h"
 
 #include <absl/time/clock.h>
@@ -140,6 +142,21 @@ TEST(TlsTest, DamagedFilesAreMendedWithoutARestart) {
   EXPECT_TRUE(worker.AskUntil(caller, /*ok=*/false));
   worker.UsePair(pair);
   EXPECT_TRUE(worker.AskUntil(caller, /*ok=*/true));
+}
+
+// The disk may hang: whoever asks is told what is known.
+TEST(TlsTest, EndOfTheCertificateIsReadAgainBehindWhoAsks) {
+  TlsWorker worker;
+  const TlsOptions options = worker.Options({}).tls;
+  core::ManualExecutor io;
+  LastCertificateEnd end(io, core::PosixFileSystem(), options);
+  EXPECT_GT(end.Get(), absl::Now() + absl::Minutes(50));
+  ASSERT_OK(core::PosixFileSystem().Remove(options.certificate));
+  io.Advance(LastCertificateEnd::kFresh);
+  EXPECT_NE(end.Get(), std::nullopt);
+  EXPECT_NE(end.Get(), std::nullopt);
+  io.RunUntilIdle();
+  EXPECT_EQ(end.Get(), std::nullopt);
 }
 
 TEST(TlsTest, EndOfTheCertificateIsKnown) {
