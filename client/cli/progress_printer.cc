@@ -150,11 +150,30 @@ ProgressPrinter::Style ProgressPrinter::StyleOf(const std::string& format) {
   return isatty(STDOUT_FILENO) == 1 ? Style::kLive : Style::kPlain;
 }
 
+void ProgressPrinter::EndReign(const ControllerSnapshot& last) {
+  before_ = TotalsWith(last);
+}
+
+RunTotals ProgressPrinter::TotalsWith(
+    const ControllerSnapshot& snapshot) const {
+  RunTotals totals = TotalsOf(snapshot);
+  totals.records += before_.records;
+  totals.bytes += before_.bytes;
+  totals.step = std::max(totals.step, before_.step);
+  totals.released = std::max(totals.released, before_.released);
+  totals.completed = std::max(totals.completed, before_.completed);
+  totals.checkpointed = std::max(totals.checkpointed, before_.checkpointed);
+  totals.recoveries += before_.recoveries;
+  totals.adopted += before_.adopted;
+  totals.bad_records += before_.bad_records;
+  return totals;
+}
+
 void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
                            absl::Time steady_now) {
   const absl::Duration since = steady_now - last_;
   if (since < IntervalOf(style_) || !CanPrint(absl::ZeroDuration())) return;
-  const RunTotals totals = TotalsOf(snapshot);
+  const RunTotals totals = TotalsWith(snapshot);
   rate_ = static_cast<double>(totals.bytes - last_bytes_) /
           absl::ToDoubleSeconds(since);
   last_ = steady_now;
@@ -218,7 +237,7 @@ void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
                              int worker_restarts, const std::string& outcome,
                              absl::Time steady_now) {
   if (!CanPrint(kLastWordsMax)) return;
-  const RunTotals totals = TotalsOf(snapshot);
+  const RunTotals totals = TotalsWith(snapshot);
   const double seconds = absl::ToDoubleSeconds(steady_now - started_);
   const double rate =
       seconds > 0 ? static_cast<double>(totals.bytes) / seconds : 0;

@@ -45,17 +45,24 @@ class ProgressPrinter {
   void Show(const ControllerSnapshot& snapshot, absl::Time steady_now);
   // Another controller leads. Prints if it is time, or if another one does now.
   void ShowStandby(const LeaseState& lease, absl::Time steady_now);
+  // A controller of this run has ended, and another one may count from nothing:
+  // what this one did is part of all that is said from now on.
+  void EndReign(const ControllerSnapshot& last);
   // The last words: totals, time, rate.
   void Finish(const ControllerSnapshot& snapshot, int worker_restarts,
               const std::string& outcome, absl::Time steady_now);
 
  private:
+  RunTotals TotalsWith(const ControllerSnapshot& snapshot) const;
+
   const Style style_;
   const absl::Time started_;
   absl::Time last_;
   uint64_t last_bytes_ = 0;
   double rate_ = 0;
   uint64_t input_bytes_ = 0;
+  // Of the reigns that have ended.
+  RunTotals before_;
   // Who led when ShowStandby printed last.
   std::string leader_;
 };

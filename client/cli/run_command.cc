@@ -145,7 +145,9 @@ class Run {
 
 void Run::EndReign() {
   if (reign_ == nullptr) return;
-  epoch_ = std::max(epoch_, reign_->controller->Snapshot().epoch);
+  const ControllerSnapshot last = reign_->controller->Snapshot();
+  epoch_ = std::max(epoch_, last.epoch);
+  printer_.EndReign(last);
   reign_->controller->Drop();
   // No task of it begins any more, and the executor has one thread: behind this
   // one none runs.

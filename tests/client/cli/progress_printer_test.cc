@@ -62,6 +62,32 @@ std::string Line(ProgressPrinter::Style style, uint64_t input_bytes) {
   return testing::internal::GetCapturedStdout();
 }
 
+// A lease that was lost and is ours again: the next controller counts anew.
+TEST(ProgressPrinterTest, WhatEarlierReignsDidIsPartOfTheTotals) {
+  ControllerSnapshot first;
+  first.connectors.resize(1);
+  first.connectors[0].amount = {.records = 20'000, .bytes = 2'000'000};
+  ControllerSnapshot second;
+  second.connectors.resize(1);
+  ProgressPrinter printer(ProgressPrinter::Style::kJson, absl::UnixEpoch());
+  testing::internal::CaptureStdout();
+  printer.Show(first, absl::UnixEpoch() + absl::Seconds(10));
+  printer.EndReign(first);
+  printer.Show(second, absl::UnixEpoch() + absl::Seconds(20));
+  second.connectors[0].amount = {.records = 5, .bytes = 500};
+  printer.Show(second, absl::UnixEpoch() + absl::Seconds(30));
+  printer.EndReign(second);
+  printer.Finish({}, 0, "stopped", absl::UnixEpoch() + absl::Seconds(40));
+  const std::string lines = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(lines, HasSubstr("\"records\":20000,\"bytes\":2000000,"
+                               "\"bytes_per_second\":0,"));
+  EXPECT_THAT(lines, HasSubstr("\"records\":20005,\"bytes\":2000500,"
+                               "\"bytes_per_second\":50,"));
+  EXPECT_THAT(lines, HasSubstr("\"outcome\":\"stopped\""));
+  EXPECT_THAT(lines.substr(lines.find("\"outcome\"")),
+              HasSubstr("\"records\":20005,"));
+}
+
 TEST(ProgressPrinterTest, ALineSaysRateTimeLeftAndBadRecords) {
   for (const ProgressPrinter::Style style :
        {ProgressPrinter::Style::kPlain, ProgressPrinter::Style::kLive}) {
