@@ -57,9 +57,9 @@ class DrivenConnector final : public Connector {
     Submit(ImmediateCall(DrainCall{scope, std::move(done)}));
   }
 
-  void Orphan(absl::Time unheard_since) override {
-    Submit(ImmediateCall(
-        OrphanCall{unheard_since, [](const absl::Status& /*done*/) {}}));
+  void Orphan(absl::Time unheard_since, std::function<bool()> still) override {
+    Submit(ImmediateCall(OrphanCall{unheard_since, std::move(still),
+                                    [](const absl::Status& /*done*/) {}}));
   }
   std::optional<absl::Duration> orphan_timeout() const override {
     return driver_->orphan_timeout();

@@ -15,6 +15,7 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,8 +107,10 @@ class Connector {
 
   // Nothing was heard of a controller since then (wall-clock time): if it runs
   // it pauses, until the next command, with which it goes on as if nothing had
-  // been (rule 13).
-  virtual void Orphan(absl::Time unheard_since) = 0;
+  // been (rule 13). `still` is asked, on any thread, when its turn comes: one
+  // may have been heard meanwhile.
+  virtual void Orphan(absl::Time unheard_since,
+                      std::function<bool()> still) = 0;
   // After how long that is to be; nullopt: the specification does not say.
   virtual std::optional<absl::Duration> orphan_timeout() const = 0;
   // Takes over another specification as far as `request.check` allows. The

@@ -363,6 +363,8 @@ void Driver::ServeOrdered() {
 }
 
 void Driver::Serve(ExtendCall& call) {
+  // Its Release came before that began, if it had to wait for its turn.
+  EndOrphanhood();
   if (std::exchange(state_.was_orphaned, false) &&
       state_.state == ConnectorState::kRunning) {
     return state_.Answer(std::move(call.reply), absl::OkStatus());
@@ -379,6 +381,7 @@ void Driver::Serve(ExtendCall& call) {
 }
 
 void Driver::Serve(PauseCall& call) {
+  EndOrphanhood();
   state_.was_orphaned = false;
   absl::Status legal = state_.CheckVerb(ReaderVerb::kPause);
   if (legal.ok()) {

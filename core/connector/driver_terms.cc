@@ -18,7 +18,7 @@
 namespace penstock::core {
 
 void Driver::Serve(OrphanCall& call) {
-  if (state_.state == ConnectorState::kRunning) {
+  if (state_.state == ConnectorState::kRunning && call.still()) {
     StopReading();
     queue_.Interrupt();
     state_.orphaned_since = call.unheard_since;

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <variant>
 #include <vector>
 
@@ -70,6 +71,8 @@ struct SupersedeCall {
 };
 struct OrphanCall {
   absl::Time unheard_since;
+  // Whether that is so now.
+  std::function<bool()> still;
   DoneTo reply;
 };
 struct UpdateCall {

@@ -32,6 +32,8 @@ constexpr size_t kTextBytesMax = size_t{8} << 10;
 constexpr size_t kSummaryTextBytesMax = size_t{1} << 10;
 constexpr size_t kSampleTextBytesMax = size_t{4} << 10;
 constexpr size_t kReplyBytesMax = size_t{1} << 20;
+// Of what was attempted, beside a spec that runs and may be as long.
+constexpr size_t kAttemptBytesMax = size_t{256} << 10;
 constexpr int kRetainedStepsMax = 1024;
 constexpr int kBlockersMax = 100;
 constexpr uint32_t kErrorsMax = 1000;
@@ -167,7 +169,9 @@ void TotalsFromProto(const v1::Connector& from, core::ConnectorStatus& to) {
 v1::UpdateAttempt AttemptToProto(const core::SpecAttempt& attempt) {
   v1::UpdateAttempt to;
   // As the spec that runs.
-  to.mutable_spec()->ParseFromString(attempt.spec_bytes);
+  if (attempt.spec_bytes.size() <= kAttemptBytesMax) {
+    to.mutable_spec()->ParseFromString(attempt.spec_bytes);
+  }
   to.set_spec_hash(SpecHash(attempt.spec_bytes));
   *to.mutable_time() = TimeToProto(attempt.time);
   if (!attempt.result.ok()) *to.mutable_error() = StatusToProto(attempt.result);

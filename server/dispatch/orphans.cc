@@ -16,6 +16,7 @@ constexpr absl::Duration kLookMax = absl::Seconds(5);
 void Orphans::Watch(const core::Connector& connector) {
   const absl::Duration timeout = TimeoutOf(connector);
   core::MutexLock lock(mu_);
+  noted_ = std::min(noted_, timeout);
   // A task looks often enough, or nothing is to be looked for.
   if (timeout >= shortest_) return;
   Schedule(timeout);
@@ -34,6 +35,7 @@ void Orphans::Look(uint64_t chain) {
   {
     core::MutexLock lock(mu_);
     if (chain != chain_) return;
+    noted_ = absl::InfiniteDuration();
   }
   const core::Clock& clock = executor_.clock();
   absl::Duration shortest = absl::InfiniteDuration();
@@ -45,11 +47,18 @@ void Orphans::Look(uint64_t chain) {
         fences_->UnheardSince(connector->pipeline());
     if (!since.has_value()) continue;
     const absl::Duration unheard = clock.SteadyNow() - *since;
-    if (unheard >= timeout) connector->Orphan(clock.Now() - unheard);
+    if (unheard < timeout) continue;
+    connector->Orphan(
+        clock.Now() - unheard,
+        [fences = fences_, pipeline = connector->pipeline(), since] {
+          return fences->UnheardSince(pipeline) == since;
+        });
   }
   core::MutexLock lock(mu_);
   // One that was opened meanwhile began another.
   if (chain != chain_) return;
+  // Or left it at this task, which may not have seen it.
+  shortest = std::min(shortest, noted_);
   shortest_ = absl::InfiniteDuration();
   if (shortest != absl::InfiniteDuration()) Schedule(shortest);
 }

@@ -53,6 +53,8 @@ class Orphans : public std::enable_shared_from_this<Orphans> {
   core::Mutex mu_;
   // The task that goes on; one of before ends.
   uint64_t chain_ ABSL_GUARDED_BY(mu_) = 0;
+  // The shortest of those that were watched since the task's last look began.
+  absl::Duration noted_ ABSL_GUARDED_BY(mu_) = absl::InfiniteDuration();
   // Its shortest timeout; infinite: there is no task.
   absl::Duration shortest_ ABSL_GUARDED_BY(mu_) = absl::InfiniteDuration();
 };

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +16,14 @@ namespace penstock::server {
 
 // Owner:   one connector's entry in the dispatcher. Threads: confined to the
 //          dispatcher's lock.
-// Bound:   `replies_max` successes, with replies of `kReplyBytesMax` each;
-// while
-//          a call runs, the repeats of it that wait.
+// Bound:   `replies_max` successes, with replies of `kReplyBytesMax` in all;
+//          while a call runs, the repeats of it that wait.
 class ReplyCache {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
   enum class Outcome { kRun, kWaits, kRepeat, kReused };
-  static constexpr size_t kReplyBytesMax = size_t{64} << 10;
+  // As much as a message holds, so that any reply can be kept.
+  static constexpr size_t kReplyBytesMax = size_t{4} << 20;
 
   explicit ReplyCache(size_t replies_max) : replies_max_(replies_max) {}
 
@@ -41,10 +42,11 @@ class ReplyCache {
   }
 
   // Returns who waited. A failure is forgotten: asking again runs it again. So
-  // is a success whose reply is too long to be kept.
+  // are the oldest successes whose replies must make room for this one.
   std::vector<Done> Finish(const std::string& request_id, bool succeeded,
                            std::string reply = "") {
     const bool kept = succeeded && reply.size() <= kReplyBytesMax;
+    if (kept) MakeRoom(reply.size());
     std::vector<Done> waiting;
     for (auto call = calls_.begin(); call != calls_.end(); ++call) {
       if (call->request_id != request_id) continue;
@@ -81,6 +83,16 @@ class ReplyCache {
   }
 
  private:
+  // Only what has a reply makes room; another would free nothing.
+  void MakeRoom(size_t bytes) {
+    for (const Call& call : calls_) bytes += call.reply.size();
+    for (auto call = calls_.begin();
+         call != calls_.end() && bytes > kReplyBytesMax;) {
+      bytes -= call->reply.size();
+      call = call->reply.empty() ? std::next(call) : calls_.erase(call);
+    }
+  }
+
   struct Call {
     std::string request_id;
     // Fingerprint of verb and body.

@@ -119,9 +119,10 @@ void Session::Pump() {
                      " bytes of replies wait to be read; read them, and ask "
                      "again over another stream")));
   }
-  TakeEvents();
   // First: an answer that is counted is behind it to be taken.
   const bool all_answered = half_closed_ && commands_->AllAnswered();
+  // There is always another one: then it would never end.
+  if (!all_answered) TakeEvents();
   if (outbound_->Take(response_)) {
     writing_ = true;
     StartWrite(&response_);

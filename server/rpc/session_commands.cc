@@ -10,7 +10,6 @@
 #include <absl/strings/str_cat.h>
 
 #include <utility>
-#include <vector>
 
 namespace penstock::server {
 namespace {
@@ -116,22 +115,20 @@ absl::Status SessionCommands::OnFragment(const v1::CommandFragment& fragment) {
 
 void SessionCommands::OnEnd() {
   tally_->has_ended = true;
-  const absl::Status cut =
-      Wrong("it was closed before all data of this command had come");
-  std::vector<std::string> lanes;
-  for (auto& [id, upload] : uploads_) {
-    if (upload.is_whole) continue;
-    upload.is_whole = true;
-    upload.failed = cut;
-    if (upload.open.has_value()) {
-      Fail(id, cut);
-    } else {
-      lanes.push_back(upload.connector);
-    }
+  const absl::Status cut = Wrong(
+      "it was closed before all data of this command, or of one before "
+      "it, had come");
+  // A Replay stands in its connector's lane, and what is behind it was asked
+  // for on top of it.
+  for (const auto& [connector, lane] : waiting_) {
+    for (const Waiting& one : lane) Fail(one.id, cut);
   }
-  for (const std::string& connector : lanes) {
-    if (waiting_.contains(connector)) RunWaiting(connector);
+  for (const auto& [id, upload] : uploads_) {
+    if (upload.open.has_value()) Fail(id, cut);
   }
+  waiting_.clear();
+  uploads_.clear();
+  announced_ = 0;
 }
 
 absl::Status SessionCommands::AddUpload(uint64_t id, const wire::Part& part,

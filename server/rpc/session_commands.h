@@ -47,8 +47,9 @@ class SessionCommands {
   // its answer.
   absl::Status OnCommand(v1::SessionCommand& command);
   absl::Status OnFragment(const v1::CommandFragment& fragment);
-  // Nothing more comes: what waits for data is answered that it never will, and
-  // the outbound queue is woken once AllAnswered.
+  // Nothing more comes: what waits for data, and what waits behind it, is
+  // answered that it never will, and the outbound queue is woken once
+  // AllAnswered.
   void OnEnd();
   // Whether every command that was begun has its answer in the outbound queue.
   bool AllAnswered() const { return tally_->unanswered == 0; }

@@ -1,7 +1,9 @@
 // Sessions (rule 10), typed message by message to a real worker.
 #include "core/base/notification.h"
 #include "proto/wire/proto_time.h"
+#include "proto/wire/requests.h"
 #include "proto/wire/spec.h"
+#include "proto/wire/status.h"
 #include "server/dispatch/fence_store.h"
 #include "tests/integration/caller.h"
 #include "tests/integration/fake_edge_worker.h"
@@ -15,6 +17,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -308,6 +311,37 @@ TEST_F(SessionTest, AHalfCloseLosesNoAnswer) {
   for (const auto& [id, has_failed] : failed) {
     EXPECT_EQ(has_failed, id == 103) << id;
   }
+}
+
+// Extended without it, it would read from where that step began.
+TEST_F(SessionTest, WhatIsBehindACutReplayIsNotRun) {
+  Open("orders");
+  SessionWire wire(worker_.target());
+  (void)wire.Initialize(1);
+  core::ReplayRequest request;
+  request.result.resume =
+      core::Resume(core::Resume::Replay{.seek = R"({"next":"step"})",
+                                        .replay = std::string(1 << 20, 'x'),
+                                        .hash = 99});
+  request.result.hash = core::StepHash{.value = 99, .count = 2};
+  v1::SessionCommand replay;
+  replay.set_id(1);
+  *replay.mutable_replay() = wire::ToProto(caller_.Header(), request);
+  ASSERT_TRUE(replay.replay().journaled().resume().replay().data().has_part());
+  ASSERT_TRUE(wire.Send(replay));
+  ASSERT_TRUE(wire.Send(Extend(2)));
+  ASSERT_TRUE(wire.Send(Queue(3, 1)));
+  wire.CloseMySide();
+  std::set<uint64_t> failed;
+  while (const auto message = wire.Next()) {
+    if (!message->has_reply()) continue;
+    EXPECT_THAT(wire::StatusFromProto(message->reply().error()),
+                HasReason(Reason::INVALID_REQUEST));
+    failed.insert(message->reply().id());
+  }
+  EXPECT_OK(wire.End());
+  EXPECT_THAT(failed, ::testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(caller_.State(), core::ConnectorState::kOpened);
 }
 
 // Whoever does not read misses events, and is told so by a new beginning.

@@ -196,6 +196,19 @@ TEST(ConnectorStatusTest, WhatWasAttemptedComesBack) {
   EXPECT_FALSE(ConnectorToProto(status).last_update().has_error());
 }
 
+TEST(ConnectorStatusTest, OfALongSpecThatWasAttemptedOnlyItsHashIsShown) {
+  core::ConnectorStatus status = FullStatus();
+  v1::ConnectorSpec spec;
+  spec.set_name(std::string(size_t{256} << 10, 'n'));
+  status.attempt = core::SpecAttempt{.spec_bytes = spec.SerializeAsString(),
+                                     .time = absl::FromUnixSeconds(31),
+                                     .result = absl::OkStatus()};
+  const v1::UpdateAttempt shown = ConnectorToProto(status).last_update();
+  EXPECT_FALSE(shown.has_spec());
+  EXPECT_EQ(shown.spec_hash(), SpecHash(status.attempt->spec_bytes));
+  EXPECT_TRUE(shown.has_time());
+}
+
 TEST(ConnectorStatusTest, LastStepIsAbsentBeforeTheFirst) {
   core::ConnectorStatus status = FullStatus();
   EXPECT_EQ(ConnectorToProto(status).last_step(), 109u);

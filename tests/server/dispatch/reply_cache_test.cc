@@ -4,6 +4,7 @@
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,28 @@ TEST(ReplyCacheTest, OnlyTheNewestSuccessesAreKept) {
   }
   EXPECT_EQ(Begin(cache, "0", 1), Outcome::kRun);
   EXPECT_EQ(Begin(cache, "2", 1), Outcome::kRepeat);
+}
+
+TEST(ReplyCacheTest, TheNewestReplyIsKeptHoweverLongItIs) {
+  ReplyCache cache(64);
+  ASSERT_EQ(Begin(cache, "short", 1), Outcome::kRun);
+  cache.Finish("short", true);
+  const std::string reply(size_t{3} << 20, 'r');
+  for (const char* id : {"a", "b"}) {
+    ASSERT_EQ(Begin(cache, id, 1), Outcome::kRun);
+    cache.Finish(id, true, reply);
+    EXPECT_EQ(Begin(cache, id, 1), Outcome::kRepeat);
+    EXPECT_EQ(cache.ReplyOf(id), reply);
+  }
+  EXPECT_EQ(Begin(cache, "short", 1), Outcome::kRepeat);
+  EXPECT_EQ(Begin(cache, "a", 1), Outcome::kRun) << "it made room";
+}
+
+TEST(ReplyCacheTest, WhatIsTooLongForAnyMessageIsForgotten) {
+  ReplyCache cache(64);
+  ASSERT_EQ(Begin(cache, "a", 1), Outcome::kRun);
+  cache.Finish("a", true, std::string(ReplyCache::kReplyBytesMax + 1, 'r'));
+  EXPECT_EQ(Begin(cache, "a", 1), Outcome::kRun);
 }
 
 }  // namespace
