@@ -7,12 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace penstock::server {
 namespace {
@@ -303,6 +305,9 @@ class FakeOrphan final : public core::Connector {
     return nullptr;
   }
   core::ConnectorStatus Status() const override { return {}; }
+  std::vector<core::ErrorEntry> Errors(size_t /*count*/) const override {
+    return {};
+  }
   const std::string& instance() const override { return name_; }
   const std::string& pipeline() const override { return name_; }
   std::shared_ptr<core::CountWatch> completed() const override {
