@@ -8,9 +8,10 @@ and ends with 0, or with 5 if something was left. A second signal ends it at
 once, with 6. One whose sink never returns from a call does not wait for it, and
 ends with 7. Whatever it left comes again from the source: exactly once. One
 without a controller pauses after its --orphan-timeout, and goes on with the
-next.
+next. One that still starts is alive and not ready.
 """
 import argparse
+import functools
 import json
 import os
 import signal
@@ -165,6 +166,35 @@ def unled(scene):
     return "paused, and went on"
 
 
+def starting(scene, hang_sync):
+    """Probes while the worker writes its first state to a disk that hangs."""
+    mark = os.path.join(scene.site, "hang")
+    with open(mark, "w", encoding="ascii"):
+        pass
+    worker = scene.start_worker(
+        5, environment={"LD_PRELOAD": hang_sync, "PENSTOCK_TEST_HANG": mark})
+    harness.wait_until("an answer", lambda: probe(scene.port, "/livez") == 200,
+                       alive=[worker])
+    for path in "/readyz", "/healthz?verbose", "/metrics":
+        if (code := probe(scene.port, path)) != 503:
+            raise harness.Failure(f"{path} answers {code} while it starts")
+    url = f"http://127.0.0.1:{scene.port}/status.json"
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        status = json.load(answer)
+    if status["starting"] is not True or status["connectors"]:
+        raise harness.Failure(f"the status is {status}")
+    os.remove(mark)
+    harness.wait_until("the worker to be ready",
+                       lambda: probe(scene.port, "/readyz") == 200,
+                       alive=[worker])
+    run = scene.start_run()
+    harness.wait_for_end(run, 0)
+    harness.verify(scene.programs, scene.pipeline, scene.source_print)
+    worker.send_signal(signal.SIGTERM)
+    harness.wait_for_end(worker, COMPLETE)
+    return "alive and not ready until its state was there"
+
+
 def hung(scene, hang_sync):
     """SIGTERM while calls of the sink do not return, all it has threads for."""
     mark = os.path.join(scene.site, "hang")
@@ -198,7 +228,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
     parser.add_argument("--hang-sync", help="the library made of hang_sync.cc; "
-                        "without it `hung` is left out")
+                        "without it `starting` and `hung` are left out")
     arguments = parser.parse_args()
 
     def test(programs, directory):
@@ -207,8 +237,10 @@ def main():
         source_print = harness.fingerprint_of_file(source)
         plays = [drained, orphaned, interrupted, unled]
         if arguments.hang_sync:
-            plays.append(lambda scene: hung(scene, arguments.hang_sync))
-            plays[-1].__name__ = "hung"
+            for hangs in starting, hung:
+                plays.append(functools.partial(
+                    hangs, hang_sync=arguments.hang_sync))
+                plays[-1].__name__ = hangs.__name__
         for play in plays:
             scene = Scene(programs, directory, source, source_print)
             try:

@@ -8,7 +8,6 @@
 #include "tests/integration/caller.h"
 #include "tests/integration/real_worker.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
@@ -17,14 +16,11 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -158,37 +154,6 @@ TEST_F(AdminTest, ProbesAnswer) {
   EXPECT_THAT(worker_.Scrape("/livez"), HasSubstr("200 OK"));
   EXPECT_THAT(worker_.Scrape("/readyz"), HasSubstr("200 OK"));
   EXPECT_THAT(worker_.Scrape("/nothing"), HasSubstr("404"));
-}
-
-// The state is a pipe that nobody writes to: reading it takes as long as we
-// please.
-TEST(StartingTest, B111ProbesAreAnsweredBeforeTheStateIsRead) {
-  const core::TempDir directory;
-  std::ofstream(directory.Path("identity")) << "it ran before";
-  const std::string state = directory.Path("fence");
-  ASSERT_EQ(mkfifo(state.c_str(), 0600), 0);
-  server::WorkerOptions options;
-  options.listen = absl::StrCat("unix:", directory.Path("w.sock"));
-  const int port = FreePort();
-  options.admin_listen = absl::StrCat("127.0.0.1:", port);
-  options.state_dir = directory.path();
-  absl::Status started;
-  core::Thread starts("starts", [&](std::stop_token) {
-    started = server::App::Start(options).status();
-  });
-  std::string alive;
-  while (!absl::StrContains(alive, "200 OK")) alive = ScrapeAt(port, "/livez");
-  for (const char* path : {"/readyz", "/healthz?verbose", "/metrics"}) {
-    EXPECT_THAT(
-        ScrapeAt(port, path),
-        AllOf(HasSubstr("503 Service Unavailable"), HasSubstr("starting")));
-  }
-  EXPECT_THAT(
-      ScrapeAt(port, "/status.json"),
-      AllOf(HasSubstr("\"starting\":true"), HasSubstr("\"connectors\":[]")));
-  close(open(state.c_str(), O_WRONLY | O_CLOEXEC));  // It has nothing to say.
-  starts.Join();
-  EXPECT_FALSE(started.ok());
 }
 
 TEST_F(AdminTest, DrainedWorkerIsAliveAndNotReady) {

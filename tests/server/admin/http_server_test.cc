@@ -288,7 +288,7 @@ TEST(HttpServerStartTest, AnAddressInUseIsToldSo) {
        {taken, std::string("no.such.host.:1"), std::string("127.0.0.1")}) {
     const auto second = HttpServer::Start({.address = address});
     EXPECT_THAT(std::string(second.status().message()),
-                HasSubstr("choose another with --admin-listen"));
+                HasSubstr("choose another address with --admin-listen"));
   }
 }
 

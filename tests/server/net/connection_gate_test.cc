@@ -153,6 +153,8 @@ TEST_F(ConnectionGateTest, InTlsOneTooManyIsOnlyClosed) {
 TEST_F(ConnectionGateTest, ASocketIsRemovedUnlessItIsAnothers) {
   Start(1);
   EXPECT_EQ(access(path_.c_str(), F_OK), 0);
+  // Somebody took it away, or the other could not listen there.
+  ASSERT_EQ(unlink(path_.c_str()), 0);
   auto second = Listener::Open(absl::StrCat("unix:", path_), "--listen");
   ASSERT_OK(second.status());
   gate_.reset();
