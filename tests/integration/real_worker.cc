@@ -70,17 +70,6 @@ sockaddr_in LoopbackAt(int port) {
 
 }  // namespace
 
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = LoopbackAt(0);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  CHECK_EQ(bind(fd, generic, size), 0);
-  CHECK_EQ(getsockname(fd, generic, &size), 0);
-  close(fd);
-  return ntohs(address.sin_port);
-}
-
 std::string ScrapeAt(int port, absl::string_view path) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK(fd >= 0) << "no socket";

@@ -60,8 +60,6 @@ class RealWorker {
 // What GET `path` answers on a port of loopback: status line, head and body;
 // empty: nobody listens.
 std::string ScrapeAt(int port, absl::string_view path);
-// A port of loopback that nobody listens on now.
-int FreePort();
 // `count` lines "<prefix><number>".
 std::string Lines(absl::string_view prefix, int count);
 
