@@ -181,7 +181,7 @@ def starting(scene, hang_sync):
     url = f"http://127.0.0.1:{scene.port}/status.json"
     with urllib.request.urlopen(url, timeout=5) as answer:
         status = json.load(answer)
-    if status["starting"] is not True or status["connectors"]:
+    if status["worker"]["starting"] is not True or status["connectors"]:
         raise harness.Failure(f"the status is {status}")
     os.remove(mark)
     harness.wait_until("the worker to be ready",
