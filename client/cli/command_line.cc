@@ -51,6 +51,13 @@ void AddAccess(CLI::App& command, bool& insecure, TlsFiles& tls) {
   }
 }
 
+void AddFormat(CLI::App& command, std::string& format,
+               const std::vector<std::string>& formats) {
+  command.add_option("--output", format, absl::StrJoin(formats, " or "))
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
+}
+
 void AddRun(CLI::App& cli, CommandLine& options) {
   CLI::App* run = cli.add_subcommand(
       "run",
@@ -104,9 +111,7 @@ void AddVerify(CLI::App& cli, CommandLine& options) {
   input->needs(output)->excludes(file);
   output->needs(input);
   level->needs(input);
-  verify->add_option("--output", options.verify.format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  AddFormat(*verify, options.verify.format, {"text", "json"});
   verify
       ->add_option("--findings", options.verify.findings_max,
                    "How many differences are listed")
@@ -168,20 +173,11 @@ void AddWorkerTarget(CLI::App& command, WorkerTarget& worker) {
   AddAccess(command, worker.insecure, worker.tls);
 }
 
-void AddFormat(CLI::App& command, std::string& format,
-               const std::vector<std::string>& formats) {
-  command.add_option("--output", format, absl::StrJoin(formats, " or "))
-      ->check(CLI::IsMember(formats))
-      ->capture_default_str();
-}
-
 void AddInspection(CLI::App& cli, CommandLine& options) {
   CLI::App* connectors = cli.add_subcommand(
       "connectors", "List a worker's connectors, or show one in full.");
   connectors->add_option("name", options.connector, "One connector");
-  connectors->add_option("--output", options.connectors_format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  AddFormat(*connectors, options.connectors_format, {"table", "json"});
   AddWorkerTarget(*connectors, options.worker);
 
   CLI::App* log_level = cli.add_subcommand(
@@ -324,12 +320,6 @@ constexpr HandCommand kHandCommands[] = {
      "End a connector; what was not checkpointed comes again."},
 };
 
-void AddOutput(CLI::App& command, std::string& format) {
-  command.add_option("--output", format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-}
-
 void AddHand(CLI::App& cli, CommandLine& options) {
   HandOptions& hand = options.hand;
   for (const HandCommand& each : kHandCommands) {
@@ -342,7 +332,7 @@ void AddHand(CLI::App& cli, CommandLine& options) {
         ->required();
     command->add_option("connector", hand.connector,
                         "Which one, if it has several");
-    AddOutput(*command, hand.format);
+    AddFormat(*command, hand.format, {"text", "json"});
     AddAccess(*command, hand.insecure, hand.tls);
     switch (each.verb) {
       case HandVerb::kOpen:
@@ -380,7 +370,7 @@ void AddHand(CLI::App& cli, CommandLine& options) {
       ->add_option("--deadline", options.drain.deadline,
                    "What is left then is dropped, and comes again")
       ->capture_default_str();
-  AddOutput(*drain, options.drain.format);
+  AddFormat(*drain, options.drain.format, {"text", "json"});
 }
 
 void AddConformance(CLI::App& cli, CommandLine& options) {
@@ -411,7 +401,7 @@ void AddConformance(CLI::App& cli, CommandLine& options) {
       "A shell command that kills the server; whatever looks after it starts "
       "it again. Without it nothing is killed");
   conformance->add_flag("--list", suite.list, "Only list them");
-  AddOutput(*conformance, suite.format);
+  AddFormat(*conformance, suite.format, {"text", "json"});
 }
 
 void AddCompletion(CLI::App& cli, CommandLine& options) {

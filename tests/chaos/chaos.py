@@ -22,6 +22,7 @@ import sys
 import time
 
 import harness
+import strikes
 
 # Hundreds of steps instead of 5, so that kills meet many commits, and the run is
 # not over before they come.
@@ -80,26 +81,6 @@ class Site:
         return doubled
 
 
-def strike(site, kind):
-    """One SIGKILL, or two at once, and what a supervisor would do then.
-
-    Returns whether it met a run that was not over.
-    """
-    if site.run.poll() is not None:
-        return False
-    if kind == "local worker":
-        return harness.kill_local_worker(site.run)
-    if kind in ("worker", "both"):
-        harness.kill(site.worker)
-    if kind in ("controller", "both", "local both"):
-        harness.kill(site.run)  # With it goes a local worker.
-    if kind in ("worker", "both"):
-        site.start_worker()
-    if kind in ("controller", "both", "local both"):
-        site.start_run()
-    return True
-
-
 def play_round(programs, directory, source, rng, kind, level):
     """Returns the shares at which it was killed, and how much is doubled."""
     site = Site(programs, directory, source, kind.startswith("local"), level)
@@ -111,7 +92,7 @@ def play_round(programs, directory, source, rng, kind, level):
         # Anywhere between two commits, not only just behind one.
         time.sleep(rng.uniform(0, 0.03))
         done = site.committed()
-        if not strike(site, kind):
+        if not strikes.strike(site, kind):
             break
         # What was committed at the kill: the end must not have come before.
         seen.append(done / source.print.bytes)

@@ -34,6 +34,15 @@ def need_kafka():
     raise SystemExit(77)
 
 
+def blows(broker):
+    """What else may be struck, see strikes.strike."""
+    def restart():
+        broker.kill()
+        broker.start()
+
+    return {"broker": restart}
+
+
 def _free_ports(count):
     """Ports of loopback that nobody listens on at this moment."""
     sockets = [socket.socket() for _ in range(count)]

@@ -20,28 +20,16 @@ import time
 
 import harness
 import kafka_broker
+import sequences
+import strikes
 
 # Dozens of steps, so that strikes meet many commits.
 LIMITS = {"block_bytes": "128KiB", "step_bytes": "64KiB",
           "step_bytes_max": "128KiB", "chunk_bytes_max": "32KiB"}
 SHARDS = 2
 PARTITIONS = 3
-KEYS = 50
 KINDS = ("worker", "broker", "both", "controller", "local worker")
 CONSOLE = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-
-
-def make_sequences(path, records, seed):
-    """Lines of JSON with a key and its own sequence from 0: {key: length}."""
-    rng = random.Random(seed)
-    lengths = collections.Counter()
-    with open(path, "w", encoding="utf-8") as out:
-        for _ in range(records):
-            key = f"k{rng.randrange(KEYS)}"
-            pad = "x" * rng.randrange(120)
-            out.write(f'{{"key":"{key}","seq":{lengths[key]},"pad":"{pad}"}}\n')
-            lengths[key] += 1
-    return lengths
 
 
 class Site:
@@ -93,7 +81,7 @@ class Site:
 
     def verify(self):
         """Each key's sequence is complete, in order, single, in one place."""
-        found = collections.Counter()
+        arrived = sequences.Arrived()
         places = {}
         for record in self.broker.read(self.topic):
             value = json.loads(record.value)
@@ -102,60 +90,8 @@ class Site:
                 raise harness.Failure(f"{value} has the key {record.key}")
             if places.setdefault(key, record.partition) != record.partition:
                 raise harness.Failure(f"key {key} is in two partitions")
-            if value["seq"] != found[key]:
-                raise harness.Failure(
-                    f"key {key} goes on with {value['seq']} behind "
-                    f"{found[key]} others, at {record.partition}:"
-                    f"{record.offset}")
-            found[key] += 1
-        if found != self.lengths:
-            raise harness.Failure(
-                f"the topic has {sum(found.values())} records of "
-                f"{sum(self.lengths.values())}")
-
-
-def strike(site, kind):
-    """One blow, or two at once, and what a supervisor would do then.
-
-    Returns whether it met a run that was not over.
-    """
-    if site.run.poll() is not None:
-        return False
-    if kind == "local worker":
-        return harness.kill_local_worker(site.run)
-    if kind == "broker":
-        site.broker.kill()
-        site.broker.start()
-        return True
-    if kind in ("worker", "both"):
-        harness.kill(site.worker)
-    if kind in ("controller", "both"):
-        harness.kill(site.run)
-    if kind in ("worker", "both"):
-        site.start_worker()
-    if kind in ("controller", "both"):
-        site.start_run()
-    return True
-
-
-def play_round(site, rng, kind):
-    """How many strikes came before the run had ended."""
-    moments = sorted(rng.uniform(0.02, 0.8)
-                     for _ in range(rng.choice((1, 1, 2, 3))))
-    struck = 0
-    for moment in moments:
-        if site.run.poll() is None:
-            site.wait_for(int(moment * sum(site.lengths.values())))
-        # Anywhere between two commits, not only just behind one.
-        time.sleep(rng.uniform(0, 0.03))
-        # Messages that were not committed count for a later moment, too.
-        if not strike(site, kind):
-            break
-        struck += 1
-    site.finish()
-    if struck == 0:
-        raise harness.TooLate("the run ended before it could be struck")
-    return struck
+            arrived.add(value, f", at {record.partition}:{record.offset}")
+        arrived.check(self.lengths)
 
 
 def stopped_worker(site):
@@ -248,7 +184,9 @@ def main():
                 site = Site(programs, os.path.join(directory, "s"), broker,
                             f"round-{next(topics)}", path, lengths,
                             kind.startswith("local"))
-                return play_round(site, rng, kind)
+                return strikes.play_round(
+                    site, rng, kind, sum(lengths.values()),
+                    kafka_broker.blows(broker))
 
             count = harness.strike_in_time(programs, play)
             struck[kind] += count
@@ -260,7 +198,7 @@ def main():
 
     def test(programs, directory):
         path = os.path.join(directory, "in.ndjson")
-        lengths = make_sequences(path, records, seed)
+        lengths = sequences.make(path, records, seed)
         broker = kafka_broker.KafkaBroker(os.path.join(directory, "kafka"))
         try:
             play_rounds(programs, directory, broker, path, lengths)

@@ -32,13 +32,14 @@ import time
 
 import harness
 import kafka_broker
+import sequences
+import strikes
 
 # Dozens of steps, so that strikes meet many commits.
 LIMITS = {"block_bytes": "32KiB", "step_bytes": "32KiB",
           "step_bytes_max": "64KiB", "chunk_bytes_max": "16KiB"}
 SHARDS = 2
 PARTITIONS = 3
-KEYS = 50
 # As many as are coprime with the number of targets, so that all of them meet.
 KINDS = ("worker", "broker", "controller", "both", "local worker")
 TABLE = ("CREATE TABLE orders (body text,"
@@ -53,16 +54,7 @@ TRANSACTIONS = 3
 
 def make_messages(path, records, seed):
     """Lines of key, tab and JSON with the key's own sequence: {key: length}."""
-    rng = random.Random(seed)
-    lengths = collections.Counter()
-    with open(path, "w", encoding="utf-8") as out:
-        for _ in range(records):
-            key = f"k{rng.randrange(KEYS)}"
-            pad = "x" * rng.randrange(120)
-            out.write(f'{key}\t{{"key":"{key}","seq":{lengths[key]},'
-                      f'"pad":"{pad}"}}\n')
-            lengths[key] += 1
-    return lengths
+    return sequences.make(path, records, seed, before="{}\t".format)
 
 
 class Files:
@@ -164,62 +156,10 @@ class Site:
 
     def verify(self):
         """Each key's sequence is complete, in order, single."""
-        found = collections.Counter()
+        arrived = sequences.Arrived()
         for value in map(json.loads, self.target.values()):
-            key = value["key"]
-            if value["seq"] != found[key]:
-                raise harness.Failure(
-                    f"key {key} goes on with {value['seq']} behind "
-                    f"{found[key]} others")
-            found[key] += 1
-        if found != self.lengths:
-            raise harness.Failure(
-                f"{sum(found.values())} messages arrived of "
-                f"{sum(self.lengths.values())}")
-
-
-def strike(site, kind):
-    """One blow, or two at once, and what a supervisor would do then.
-
-    Returns whether it met a run that was not over.
-    """
-    if site.run.poll() is not None:
-        return False
-    if kind == "local worker":
-        return harness.kill_local_worker(site.run)
-    if kind == "broker":
-        site.broker.kill()
-        site.broker.start()
-        return True
-    if kind in ("worker", "both"):
-        harness.kill(site.worker)
-    if kind in ("controller", "both"):
-        harness.kill(site.run)
-    if kind in ("worker", "both"):
-        site.start_worker()
-    if kind in ("controller", "both"):
-        site.start_run()
-    return True
-
-
-def play_round(site, rng, kind):
-    """How many strikes came before the run had ended."""
-    # A broker takes seconds to come back.
-    strikes = 1 if kind == "broker" else rng.choice((1, 1, 2, 3))
-    moments = sorted(rng.uniform(0.02, 0.8) for _ in range(strikes))
-    struck = 0
-    for moment in moments:
-        if site.run.poll() is None:
-            site.wait_for(int(moment * sum(site.lengths.values())))
-        # Anywhere between two commits, not only just behind one.
-        time.sleep(rng.uniform(0, 0.03))
-        if not strike(site, kind):
-            break
-        struck += 1
-    site.finish()
-    if struck == 0:
-        raise harness.TooLate("the run ended before it could be struck")
-    return struck
+            arrived.add(value)
+        arrived.check(self.lengths)
 
 
 def while_written(site, path):
@@ -233,7 +173,7 @@ def while_written(site, path):
     try:
         for share in (3, 2):
             site.wait_for(total // share)
-            strike(site, "worker")
+            strikes.strike(site, "worker")
         site.wait_for(total)
     finally:
         writer.join()
@@ -355,7 +295,7 @@ class RealBroker(kafka_broker.KafkaBroker):
         producer = self._producer(topic)
         producer.stdin.write(b"".join(
             b'k%d\t{"key":"none","seq":0}\n' % number
-            for number in range(3 * KEYS)))
+            for number in range(3 * sequences.KEYS)))
         producer.stdin.flush()
         harness.wait_until("messages to abort", lambda: written() > before,
                            alive=[producer])
@@ -453,14 +393,17 @@ class Play:
             started = time.monotonic()
 
             def play(kind=kind, target=target):
-                return play_round(
+                # A broker takes seconds to come back.
+                return strikes.play_round(
                     self.site(lengths, target, local=kind.startswith("local")),
-                    self._rng, kind)
+                    self._rng, kind, sum(lengths.values()),
+                    kafka_broker.blows(self.broker),
+                    (1,) if kind == "broker" else (1, 1, 2, 3))
 
-            strikes = harness.strike_in_time(self.programs, play)
-            struck[f"{kind}, {target}"] += strikes
+            times = harness.strike_in_time(self.programs, play)
+            struck[f"{kind}, {target}"] += times
             print(f"round {number + 1:2}: into a {target}, {kind} struck "
-                  f"{strikes} times, exactly once; "
+                  f"{times} times, exactly once; "
                   f"{time.monotonic() - started:.1f} s", flush=True)
         print(f"kafka_source: {sum(lengths.values())} messages of "
               f"{len(lengths)} keys in each of {count} rounds; "

@@ -24,6 +24,7 @@ import sys
 import time
 
 import harness
+import strikes
 
 # Hundreds of steps, so that strikes meet many commits.
 LIMITS = {"block_bytes": "128KiB", "step_bytes": "64KiB",
@@ -124,6 +125,17 @@ class Site:
         if rows[0][1:] != rows[1][1:]:
             raise harness.Failure(f"the shards' progress differs: {rows}")
 
+    def end_sessions(self):
+        self.query(END_SESSIONS)
+
+    def restart_server(self):
+        self.server.stop_at_once()
+        self.server.start()
+
+    def blows(self):
+        """What else may be struck, see strikes.strike."""
+        return {"sessions": self.end_sessions, "server": self.restart_server}
+
     def look_for_secret(self):
         """In what was stored, logged or can be asked for."""
         texts = harness.snapshot(self.directory)
@@ -138,52 +150,6 @@ class Site:
         for name, text in texts.items():
             if SECRET.encode() in text or b"keeper" in text:
                 raise harness.Failure(f"the password stands in {name}")
-
-
-def strike(site, kind):
-    """One blow, or two at once, and what a supervisor would do then.
-
-    Returns whether it met a run that was not over.
-    """
-    if site.run.poll() is not None:
-        return False
-    if kind == "local worker":
-        return harness.kill_local_worker(site.run)
-    if kind == "sessions":
-        site.query(END_SESSIONS)
-    elif kind == "server":
-        site.server.stop_at_once()
-        site.server.start()
-    else:
-        if kind in ("worker", "both"):
-            harness.kill(site.worker)
-        if kind in ("controller", "both"):
-            harness.kill(site.run)
-        if kind in ("worker", "both"):
-            site.start_worker()
-        if kind in ("controller", "both"):
-            site.start_run()
-    return True
-
-
-def play_round(site, rng, kind):
-    """How many strikes came before the run had ended."""
-    moments = sorted(rng.uniform(0.02, 0.8)
-                     for _ in range(rng.choice((1, 1, 2, 3))))
-    struck = 0
-    for moment in moments:
-        if site.run.poll() is None:
-            site.wait_for(int(moment * site.source.print.count))
-        # Anywhere between two commits, not only just behind one.
-        time.sleep(rng.uniform(0, 0.03))
-        # Rows that were rolled back count for a later moment, too.
-        if not strike(site, kind):
-            break
-        struck += 1
-    site.finish()
-    if struck == 0:
-        raise harness.TooLate("the run ended before it could be struck")
-    return struck
 
 
 def stopped_worker(site):
@@ -305,7 +271,8 @@ def main():
             def play(kind=kind, database=f"round_{number}"):
                 site = Site(programs, os.path.join(directory, "s"), server,
                             database, source, kind.startswith("local"))
-                count = play_round(site, rng, kind)
+                count = strikes.play_round(site, rng, kind, source.print.count,
+                                           site.blows())
                 server.drop_database(database)
                 return count
 

@@ -1,6 +1,7 @@
 #include "tests/support/kafka_proxy.h"
 
 #include "core/base/check.h"
+#include "tests/support/socket_bytes.h"
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
@@ -22,14 +23,6 @@ namespace {
 constexpr size_t kRequestHeaderBytes = 12;
 constexpr size_t kAnswerHeaderBytes = 8;
 
-uint32_t BigEndian(absl::string_view bytes, size_t count) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < count; ++i) {
-    value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  }
-  return value;
-}
-
 sockaddr_in Loopback(uint16_t port) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -41,23 +34,6 @@ sockaddr_in Loopback(uint16_t port) {
 // BSD sockets.
 sockaddr* Generic(sockaddr_in& address) {
   return reinterpret_cast<sockaddr*>(&address);
-}
-
-bool SendAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(sent));
-  }
-  return true;
-}
-
-bool Receive(int fd, std::string& to) {
-  std::array<char, 65536> block;
-  const ssize_t got = ::recv(fd, block.data(), block.size(), 0);
-  if (got <= 0) return false;
-  to.append(block.data(), static_cast<size_t>(got));
-  return true;
 }
 
 // The first whole frame of `bytes`; empty: it is not whole.

@@ -1,6 +1,7 @@
 #include "tests/support/postgres_proxy.h"
 
 #include "core/base/check.h"
+#include "tests/support/socket_bytes.h"
 
 #include <absl/strings/str_cat.h>
 #include <fcntl.h>
@@ -27,33 +28,6 @@ sockaddr_un AddressOf(const std::string& path) {
   CHECK_LT(path.size(), sizeof address.sun_path);
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
-}
-
-uint32_t BigEndian(absl::string_view bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  }
-  return value;
-}
-
-// False: the peer is gone.
-bool SendAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(sent));
-  }
-  return true;
-}
-
-// Appends what is there. False: the peer is gone.
-bool Receive(int fd, std::string& to) {
-  std::array<char, 16384> block;
-  const ssize_t got = ::recv(fd, block.data(), block.size(), 0);
-  if (got <= 0) return false;
-  to.append(block.data(), static_cast<size_t>(got));
-  return true;
 }
 
 void CloseIfOpen(int& fd) {

@@ -5,6 +5,7 @@
 #include "core/base/status_macros.h"
 #include "core/contract/message_frame.h"
 #include "core/format/msgpack/msgpack_checker.h"
+#include "core/format/rows/column_bytes.h"
 #include "core/format/value_text/value_print.h"
 #include "core/record/value.h"
 
@@ -218,32 +219,14 @@ size_t OwnBytes(const Column& column) {
          (is_time ? kTimeBytes : kOtherBytes);
 }
 
-// The same with the fields of a struct, which are there once.
-size_t MemberBytes(const Column& column) {
-  size_t bytes = OwnBytes(column);
-  if (column.type != SqlType::kStruct) return bytes;
-  for (const Column& child : column.children) bytes += MemberBytes(child);
-  return bytes;
-}
-
-// The longest that stands inside of others; fields count by themselves there.
-size_t NestedBytes(const Column& column) {
-  size_t bytes = 0;
-  for (const Column& child : column.children) {
-    bytes = std::max({bytes, OwnBytes(child), NestedBytes(child)});
-  }
-  return bytes;
-}
-
 }  // namespace
 
 MsgpackEncoder::MsgpackEncoder(Schema schema, FrameKind frames,
                                OpColumn op_column)
     : schema_(std::move(schema)), frames_(frames), op_column_(op_column) {
-  for (const Column& column : schema_.columns) {
-    record_bytes_ += MemberBytes(column);
-    nested_bytes_ = std::max(nested_bytes_, NestedBytes(column));
-  }
+  const ColumnBytes bytes = ColumnBytesOf(schema_, OwnBytes);
+  record_bytes_ += bytes.record;
+  nested_bytes_ = bytes.nested;
 }
 
 absl::Status MsgpackEncoder::Encode(const Record& record, FrameBuffer& out) {

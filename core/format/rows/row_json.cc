@@ -4,6 +4,7 @@
 #include "core/base/json_text.h"
 #include "core/base/status_macros.h"
 #include "core/contract/message_frame.h"
+#include "core/format/rows/column_bytes.h"
 #include "core/format/value_text/value_print.h"
 
 #include <algorithm>
@@ -60,23 +61,6 @@ size_t OwnBytes(const Column& column) {
   return name.size() + kValueBytes;
 }
 
-// The same with the fields of a struct, which are there once.
-size_t MemberBytes(const Column& column) {
-  size_t bytes = OwnBytes(column);
-  if (column.type != SqlType::kStruct) return bytes;
-  for (const Column& child : column.children) bytes += MemberBytes(child);
-  return bytes;
-}
-
-// The longest that stands inside of others, where it counts by itself.
-size_t NestedBytes(const Column& column) {
-  size_t bytes = 0;
-  for (const Column& child : column.children) {
-    bytes = std::max({bytes, OwnBytes(child), NestedBytes(child)});
-  }
-  return bytes;
-}
-
 }  // namespace
 
 void AppendValueJson(const Column& column, const Value& value,
@@ -131,10 +115,9 @@ void AppendValueJson(const Column& column, const Value& value,
 RowJsonEncoder::RowJsonEncoder(Schema schema, FrameKind frames,
                                OpColumn op_column)
     : schema_(std::move(schema)), frames_(frames), op_column_(op_column) {
-  for (const Column& column : schema_.columns) {
-    record_bytes_ += MemberBytes(column);
-    nested_bytes_ = std::max(nested_bytes_, NestedBytes(column));
-  }
+  const ColumnBytes bytes = ColumnBytesOf(schema_, OwnBytes);
+  record_bytes_ += bytes.record;
+  nested_bytes_ = bytes.nested;
 }
 
 absl::Status RowJsonEncoder::Encode(const Record& record, FrameBuffer& out) {

@@ -85,6 +85,20 @@ std::vector<RecordBatch> BatchesOfRandomRows(Random& random,
   return batches;
 }
 
+Schema ArrayOfStructs() {
+  Column item = {.name = "element", .type = SqlType::kStruct};
+  for (const char* const name : {"a_long_name", "another_\"one"}) {
+    item.children.push_back({.name = name});
+  }
+  return {{{.name = "a", .type = SqlType::kArray, .children = {item}}}};
+}
+
+std::string PackedEmptyStructs() {
+  return "\x81\xa1"
+         "a\xdc\x03\xe8" +
+         std::string(1000, '\x80');
+}
+
 int PropertyRuns(int usual) {
   const char* const runs = std::getenv("PENSTOCK_PROPERTY_RUNS");
   return runs == nullptr ? usual : std::atoi(runs);

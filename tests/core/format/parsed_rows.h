@@ -8,6 +8,7 @@
 
 #include <absl/strings/string_view.h>
 
+#include <string>
 #include <vector>
 
 namespace penstock::core {
@@ -21,6 +22,10 @@ std::vector<RecordBatch> BatchesOf(absl::string_view format,
 // CSV.
 std::vector<RecordBatch> BatchesOfRandomRows(Random& random,
                                              const Schema& schema);
+// A column `a`, an array of structs of two members with long names.
+Schema ArrayOfStructs();
+// A thousand of them, as short as they come: a byte each in MessagePack.
+std::string PackedEmptyStructs();
 // PENSTOCK_PROPERTY_RUNS, or `usual`.
 int PropertyRuns(int usual);
 
