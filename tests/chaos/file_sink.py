@@ -19,6 +19,7 @@ import time
 
 import chaos
 import harness
+import strikes
 
 # name: what goes with the path, compressed by, renamed when whole.
 Sink = collections.namedtuple("Sink", "options compression renames")
@@ -82,7 +83,7 @@ def play(programs, directory, source, sink, kind, moments, rng):
         time.sleep(rng.uniform(0, 0.03))
         whole = site.whole_files()
         require_unchanged(seen, whole)
-        if not chaos.strike(site, kind):
+        if not strikes.strike(site, kind):
             break
         seen = whole
         kills += 1
