@@ -63,6 +63,7 @@ test_packages=(
   openssl
   postgresql
   prometheus
+  pylint
   python3-grpcio
   python3-xxhash
   python3-yaml

@@ -13,7 +13,7 @@ from source_tree import Finding
 
 TOOL = "clang-format-14"
 BATCH = 16
-COMPLAINT = re.compile(r"^(.*?):(\d+):\d+: error: (.*)$")
+COMPLAINT = re.compile(r"^(.*?):(\d+):\d+: error: ")
 
 
 def complaints(root, batch):
@@ -25,7 +25,7 @@ def complaints(root, batch):
     for line in done.stderr.split("\n"):
         match = COMPLAINT.match(line)
         if match:
-            path, number, text = match.groups()
+            path, number = match.groups()
             found.setdefault(
                 path,
                 Finding(path, int(number), "format", f"{TOOL} -i {path}"),
