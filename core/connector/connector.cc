@@ -85,6 +85,9 @@ class DrivenConnector final : public Connector {
   std::shared_ptr<CountWatch> checkpointed() const override {
     return driver_->state().checkpointed;
   }
+  ParseErrorCounts ParseErrors() const override {
+    return driver_->ParseErrors();
+  }
   std::shared_ptr<const ConnectorMetrics> CustomMetrics() const override {
     return driver_->CustomMetrics();
   }

@@ -4,6 +4,7 @@
 
 #include "core/base/executor.h"
 #include "core/connector/drain_scope.h"
+#include "core/connector/parse_error_counts.h"
 #include "core/connector/registry.h"
 #include "core/connector/requests.h"
 #include "core/connector/timings.h"
@@ -131,6 +132,8 @@ class Connector {
   // Shared with watchers.
   virtual std::shared_ptr<CountWatch> completed() const = 0;
   virtual std::shared_ptr<CountWatch> checkpointed() const = 0;
+  // The bad records of this instance.
+  virtual ParseErrorCounts ParseErrors() const = 0;
   // What the source measures of itself; null if it measures nothing. Shared
   // by: the source and whoever scrapes.
   virtual std::shared_ptr<const ConnectorMetrics> CustomMetrics() const {

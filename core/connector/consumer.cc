@@ -129,6 +129,11 @@ InputTotals Consumer::totals() const {
   return totals_;
 }
 
+ParseErrorCounts Consumer::parse_errors() const {
+  MutexLock lock(mu_);
+  return parse_errors_;
+}
+
 std::shared_ptr<ConnectorMetrics> Consumer::custom_metrics() const {
   MutexLock lock(mu_);
   return metrics_;
@@ -163,7 +168,8 @@ void Consumer::ParseErrors(std::vector<ParseError> errors) {
     MutexLock lock(mu_);
     totals_.parse_errors += errors.size();
     for (ParseError& error : errors) {
-      if (news_.parse_errors.size() == kSamplesMax) break;
+      parse_errors_.Add(error.tag);
+      if (news_.parse_errors.size() == kSamplesMax) continue;
       news_.parse_errors.push_back(std::move(error));
     }
   }

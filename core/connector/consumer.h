@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/connector/backpressure.h"
+#include "core/connector/parse_error_counts.h"
 #include "core/connector/staged_times.h"
 #include "core/connector/waker.h"
 #include "core/contract/consumer.h"
@@ -180,6 +181,7 @@ class Consumer final : public InputConsumer {
   StagedInput WatchStaged(BufferSize wake_at) ABSL_LOCKS_EXCLUDED(mu_);
   StagedInput staged() const ABSL_LOCKS_EXCLUDED(mu_);
   InputTotals totals() const ABSL_LOCKS_EXCLUDED(mu_);
+  ParseErrorCounts parse_errors() const ABSL_LOCKS_EXCLUDED(mu_);
   std::shared_ptr<ConnectorMetrics> custom_metrics() const
       ABSL_LOCKS_EXCLUDED(mu_);
   // Upper estimate of the encoded size of `batch`, at least 1.
@@ -245,6 +247,7 @@ class Consumer final : public InputConsumer {
   bool too_many_transactions_ ABSL_GUARDED_BY(mu_) = false;
 
   InputTotals totals_ ABSL_GUARDED_BY(mu_);
+  ParseErrorCounts parse_errors_ ABSL_GUARDED_BY(mu_);
   StagedTimes staged_times_ ABSL_GUARDED_BY(mu_);
   absl::Time staged_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   bool step_requested_ ABSL_GUARDED_BY(mu_) = false;

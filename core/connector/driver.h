@@ -73,6 +73,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   std::shared_ptr<const StepResult> Retained(Step step) const {
     return state_.ledger.Retained(step);
   }
+  ParseErrorCounts ParseErrors() const ABSL_LOCKS_EXCLUDED(published_mu_);
   std::shared_ptr<const ConnectorMetrics> CustomMetrics() const
       ABSL_LOCKS_EXCLUDED(published_mu_);
   std::optional<absl::Duration> orphan_timeout() const
@@ -159,6 +160,9 @@ class Driver : public std::enable_shared_from_this<Driver> {
   void StopReading();
   void ReplyOpen(const absl::StatusOr<OpenReply>& reply);
 
+  // Null before it is open.
+  std::shared_ptr<Consumer> PublishedConsumer() const
+      ABSL_LOCKS_EXCLUDED(published_mu_);
   void NoteHealth();
   void SetAlarm();
   void Publish() ABSL_LOCKS_EXCLUDED(published_mu_);

@@ -103,12 +103,18 @@ ConnectorStatus Driver::Status() const {
   return status;
 }
 
+std::shared_ptr<Consumer> Driver::PublishedConsumer() const {
+  MutexLock lock(published_mu_);
+  return published_.consumer;
+}
+
+ParseErrorCounts Driver::ParseErrors() const {
+  const std::shared_ptr<Consumer> consumer = PublishedConsumer();
+  return consumer == nullptr ? ParseErrorCounts() : consumer->parse_errors();
+}
+
 std::shared_ptr<const ConnectorMetrics> Driver::CustomMetrics() const {
-  std::shared_ptr<Consumer> consumer;
-  {
-    MutexLock lock(published_mu_);
-    consumer = published_.consumer;
-  }
+  const std::shared_ptr<Consumer> consumer = PublishedConsumer();
   return consumer == nullptr ? nullptr : consumer->custom_metrics();
 }
 

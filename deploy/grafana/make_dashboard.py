@@ -71,7 +71,7 @@ PANELS = (
        "{{connector}} {{shard}} retries")), 8, "A second."),
     ("Which records are left out?", "short",
      (("rate(penstock_source_parse_errors_total[5m])",
-       "{{connector}} not parsed"),
+       "{{connector}} not parsed: {{reason}}"),
       ("rate(penstock_sink_refused_records_total[5m])",
        "{{connector}} refused"),
       ("rate(penstock_sink_skipped_records_total[5m])",

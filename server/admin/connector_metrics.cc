@@ -66,8 +66,6 @@ const Field kFields[] = {
      "Bad, skipped or refused records that were kept as dead letters.",
      Type::kCounter,
      [](const ConnectorStatus& s) { return Number(s.dead_letters); }},
-    {"penstock_source_parse_errors_total", "Bad records.", Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.parse_errors); }},
     {"penstock_errors_total", "Errors reported by the connector.",
      Type::kCounter,
      [](const ConnectorStatus& s) { return Number(s.error_count); }},
@@ -250,6 +248,9 @@ constexpr char kInfoName[] = "penstock_connector_info";
 constexpr char kInfoHelp[] =
     "Always 1; the type (kind) of the source (direction in) and the sink (out) "
     "of a connector, and the pipeline that opened it.";
+constexpr char kParseErrorsName[] = "penstock_source_parse_errors_total";
+constexpr char kParseErrorsHelp[] =
+    "Bad records, by what is wrong with them; reasons that occurred.";
 constexpr char kFlushesName[] = "penstock_shard_flushes_total";
 constexpr char kFlushesHelp[] =
     "Confirmed batches, by why they were written; reasons that occurred.";
@@ -349,11 +350,24 @@ void AddConnectorMetrics(const std::vector<ConnectorStatus>& statuses,
   AddHistograms(statuses, to);
 }
 
+void AddParseErrors(const std::vector<ConnectorParseErrors>& all,
+                    Exposition& to) {
+  to.Family(kParseErrorsName, kParseErrorsHelp, Type::kCounter);
+  for (const ConnectorParseErrors& errors : all) {
+    for (const auto& [tag, count] : errors.counts.by_tag()) {
+      to.Sample({{"connector", errors.connector}, {"reason", tag}},
+                Number(count));
+    }
+  }
+}
+
 std::vector<MetricRow> ConnectorMetricRows() {
   std::vector<MetricRow> rows;
   for (const Field& field : kFields) {
     rows.push_back({field.name, field.type, "connector", field.help});
   }
+  rows.push_back({kParseErrorsName, Type::kCounter, "connector, reason",
+                  kParseErrorsHelp});
   rows.push_back(
       {kStateName, Type::kGauge, "connector, state, condition", kStateHelp});
   rows.push_back({kInfoName, Type::kGauge,

@@ -78,6 +78,8 @@ prometheus::ClientMetric& Exposition::Add(std::initializer_list<Label> labels) {
   prometheus::ClientMetric& metric = family_.metric.emplace_back();
   metric.label.reserve(labels.size());
   for (const auto& [name, text] : labels) {
+    // An empty label is the same as none, and takes room in every scrape.
+    if (text.empty()) continue;
     metric.label.push_back({std::string(name), wire::ToUtf8(text)});
   }
   return metric;

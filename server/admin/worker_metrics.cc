@@ -163,6 +163,18 @@ std::vector<SourceMetrics> FindSourceMetrics(
   return found;
 }
 
+std::vector<ConnectorParseErrors> FindParseErrors(
+    const Dispatcher& dispatcher, const std::vector<ConnectorStatus>& all) {
+  std::vector<ConnectorParseErrors> found;
+  for (const ConnectorStatus& status : all) {
+    if (status.parse_errors == 0) continue;
+    const auto connector = dispatcher.Find(status.name);
+    if (connector == nullptr) continue;
+    found.push_back({status.name, connector->ParseErrors()});
+  }
+  return found;
+}
+
 std::vector<MetricRow> WorkerMetricRows() {
   std::vector<MetricRow> rows = {
       {kBuildName, Type::kGauge, "version", kBuildHelp},
@@ -234,6 +246,7 @@ std::string RenderMetrics(const Dispatcher& dispatcher,
   }
   AddTimings(dispatcher.timings(), to);
   AddConnectorMetrics(statuses, to);
+  AddParseErrors(FindParseErrors(dispatcher, statuses), to);
   AddSourceMetrics(FindSourceMetrics(dispatcher, statuses), to);
   return std::move(to).Take();
 }

@@ -200,7 +200,6 @@ TEST_F(AdminTest, MetricsShowAConnectorAsLongAsItIsThere) {
         "penstock_extended_records_total{connector=\"orders\"} 100",
         "penstock_replayed_records_total{connector=\"orders\"} 0",
         "penstock_sink_records_total{connector=\"orders\"} 100",
-        "penstock_source_parse_errors_total{connector=\"orders\"} 0",
         "penstock_made_steps{connector=\"orders\"} 1",
         "penstock_released_steps{connector=\"orders\"} 1",
         "penstock_completed_steps{connector=\"orders\"} 1",

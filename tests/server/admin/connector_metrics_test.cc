@@ -323,6 +323,39 @@ TEST_F(ConnectorMetricsTest, B121NoRecordIsMissingInTheCounts) {
   EXPECT_EQ(Value("penstock_sink_refused_records_total"), 3);
 }
 
+TEST_F(ConnectorMetricsTest, BadRecordsAreCountedByReason) {
+  const auto value = [this](absl::string_view reason) {
+    return ValueIn(Metrics(),
+                   absl::StrCat("penstock_source_parse_errors_total{connector="
+                                "\"connector\",reason=\"",
+                                reason, "\"}"));
+  };
+  const auto report = [this](const std::string& tag, size_t count) {
+    core::ParseError error;
+    error.tag = tag;
+    harness_.source.ReportParseErrors(
+        std::vector<core::ParseError>(count, error));
+  };
+  Open();
+  EXPECT_FALSE(absl::StrContains(Metrics(), "parse_errors_total{"));
+  // More than are kept as samples.
+  report("syntax", 5000);
+  report("too_deep", 2);
+  report("syntax", 1);
+  harness_.RunUntilIdle();
+  EXPECT_EQ(value("syntax"), 5001);
+  EXPECT_EQ(value("too_deep"), 2);
+  EXPECT_EQ(value("other"), std::nullopt);
+  for (int i = 0; i < 100; ++i) report(absl::StrCat("tag_", i), 1);
+  report("", 1);
+  report("too_deep", 1);
+  harness_.RunUntilIdle();
+  EXPECT_EQ(value("too_deep"), 3);
+  EXPECT_EQ(value("tag_13"), 1);
+  EXPECT_EQ(value("tag_14"), std::nullopt);
+  EXPECT_EQ(value("other"), 87);
+}
+
 TEST_F(ConnectorMetricsTest, AThousandLivesLeaveNoSeries) {
   const std::string before = Metrics();
   for (int i = 0; i < 1000; ++i) {
