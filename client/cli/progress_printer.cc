@@ -68,45 +68,29 @@ std::string JsonOf(const BadRecords& bad) {
       bad.dead_letters);
 }
 
-// {"no_such_connector":2}
-std::string JsonOf(const std::map<std::string, uint64_t>& counts) {
-  std::string json = "{";
-  for (const auto& [name, count] : counts) {
-    absl::StrAppend(&json, json.size() > 1 ? "," : "", Quoted(name), ":",
-                    count);
-  }
-  return json + "}";
-}
-
 std::string JsonOf(const ControllerSnapshot& snapshot, const RunTotals& totals,
                    double rate, double seconds) {
   return absl::StrFormat(
       "\"phase\":\"%s\",\"epoch\":%d,\"seconds\":%.3f,\"records\":%d,"
       "\"bytes\":%d,\"bytes_per_second\":%.0f,\"step\":%d,\"released\":%d,"
       "\"completed\":%d,\"checkpointed\":%d,\"recoveries\":%d,"
-      "\"adopted\":%d,\"not_adopted\":%s,"
+      "\"adopted\":%d,"
       "\"bad_records\":%s,\"health\":%s",
       PhaseName(snapshot.phase), snapshot.epoch, seconds, totals.records,
       totals.bytes, rate, totals.step, totals.released, totals.completed,
       totals.checkpointed, totals.recoveries, totals.adopted,
-      JsonOf(totals.not_adopted), JsonOf(totals.bad_records),
-      Quoted(totals.health));
-}
-
-// ", not adopted no_such_connector 2", if there are any.
-std::string NotAdoptedText(const std::map<std::string, uint64_t>& counts) {
-  std::string text;
-  for (const auto& [why, count] : counts) {
-    absl::StrAppend(&text, text.empty() ? ", not adopted " : ", ", why, " ",
-                    count);
-  }
-  return text;
+      JsonOf(totals.bad_records), Quoted(totals.health));
 }
 
 // "  bad 3", if there are any.
 std::string BadText(const RunTotals& totals) {
   const uint64_t bad = totals.bad_records.total();
   return bad == 0 ? "" : absl::StrCat("  bad ", bad);
+}
+
+// Bytes of the input behind `totals`: an LF stood behind each record.
+uint64_t ReadOf(const RunTotals& totals) {
+  return totals.bytes + totals.records;
 }
 
 // What is left of the input at the rate so far; nullopt: nobody knows.
@@ -119,14 +103,15 @@ std::optional<absl::Duration> TimeLeft(uint64_t done, uint64_t total,
          (static_cast<double>(total - done) / static_cast<double>(done));
 }
 
-// "1.20GB of 3.40GB (35%)  350.00MB/s  about 6s left".
-std::string DoneText(uint64_t done, uint64_t total, absl::Duration elapsed,
-                     double rate) {
+// "1.20GB of 3.40GB (35%)  350.00MB/s  about 6s left"; of records alone, where
+// nobody knows how large the input is.
+std::string DoneText(const RunTotals& totals, uint64_t total,
+                     absl::Duration elapsed, double rate) {
+  const uint64_t done =
+      total > 0 ? std::min(ReadOf(totals), total) : totals.bytes;
   std::string text = absl::StrCat(ShortNumber(static_cast<double>(done)), "B");
-  // Delimiters are in the input and in no record.
   if (total > 0) {
-    const double share =
-        std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+    const double share = static_cast<double>(done) / static_cast<double>(total);
     absl::StrAppend(&text, " of ", ShortNumber(static_cast<double>(total)),
                     "B (", absl::StrFormat("%.0f%%", share * 100), ")");
   }
@@ -158,9 +143,6 @@ RunTotals TotalsOf(const ControllerSnapshot& snapshot) {
         std::max(totals.checkpointed, connector.checkpointed_steps);
     totals.recoveries += connector.recoveries;
     if (connector.adopted) ++totals.adopted;
-    if (!connector.not_adopted.empty()) {
-      ++totals.not_adopted[connector.not_adopted];
-    }
     totals.bad_records += connector.bad_records;
     if (!connector.health.empty() && connector.health != "OK") {
       totals.health = connector.health;
@@ -189,9 +171,6 @@ RunTotals ProgressPrinter::TotalsWith(
   totals.checkpointed = std::max(totals.checkpointed, before_.checkpointed);
   totals.recoveries += before_.recoveries;
   totals.adopted += before_.adopted;
-  for (const auto& [why, count] : before_.not_adopted) {
-    totals.not_adopted[why] += count;
-  }
   totals.bad_records += before_.bad_records;
   return totals;
 }
@@ -207,7 +186,7 @@ void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
   last_bytes_ = totals.bytes;
   if (style_ == Style::kJson) {
     const auto left =
-        TimeLeft(totals.bytes, input_bytes_, steady_now - started_);
+        TimeLeft(ReadOf(totals), input_bytes_, steady_now - started_);
     std::cout << "{\"event\":\"progress\","
               << JsonOf(snapshot, totals, rate_,
                         absl::ToDoubleSeconds(steady_now - started_))
@@ -222,8 +201,8 @@ void ProgressPrinter::Show(const ControllerSnapshot& snapshot,
   }
   const std::string line = absl::StrCat(
       ShortNumber(static_cast<double>(totals.records)), " records  ",
-      DoneText(totals.bytes, input_bytes_, steady_now - started_, rate_),
-      "  step ", totals.step, "  released ", totals.released, "  completed ",
+      DoneText(totals, input_bytes_, steady_now - started_, rate_), "  step ",
+      totals.step, "  released ", totals.released, "  completed ",
       totals.completed, "  checkpointed ", totals.checkpointed, BadText(totals),
       "  ", totals.health);
   if (style_ == Style::kLive) {
@@ -281,8 +260,7 @@ void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
             << absl::StrFormat("%.1f", seconds) << " s (" << ShortNumber(rate)
             << "B/s), steps below " << totals.step << ", checkpointed "
             << totals.checkpointed << ", recoveries " << totals.recoveries
-            << ", adopted " << totals.adopted
-            << NotAdoptedText(totals.not_adopted) << ", worker restarts "
+            << ", adopted " << totals.adopted << ", worker restarts "
             << worker_restarts << std::endl;
 }
 

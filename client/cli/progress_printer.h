@@ -7,7 +7,6 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 namespace penstock::client {
@@ -23,8 +22,6 @@ struct RunTotals {
   uint64_t recoveries = 0;
   // Connectors that lived when the controller started, and were kept.
   uint64_t adopted = 0;
-  // How many were not, by why.
-  std::map<std::string, uint64_t> not_adopted;
   BadRecords bad_records;
   std::string health = "OK";
 };
@@ -42,7 +39,8 @@ class ProgressPrinter {
   ProgressPrinter(Style style, absl::Time steady_now)
       : style_(style), started_(steady_now), last_(steady_now) {}
 
-  // So much there is to read from the beginning on; 0: nobody knows.
+  // So much there is to read from the beginning on, records and the LF behind
+  // each; 0: nobody knows.
   void SetInputBytes(uint64_t bytes) { input_bytes_ = bytes; }
   // Prints if it is time.
   void Show(const ControllerSnapshot& snapshot, absl::Time steady_now);

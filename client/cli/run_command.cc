@@ -49,11 +49,26 @@ sigset_t EndingSignals() {
   return signals;
 }
 
+// By the signal, which nobody takes a second time. The first process of a
+// container is ended by none: then by the code that a shell would give it.
+extern "C" void EndAtOnce(int signal_number) {
+  raise(signal_number);
+  _exit(128 + signal_number);
+}
+
 // As long as it lives, these signals end the process at once, as they do where
 // nobody takes them. No thread may be made meanwhile: it would take them later.
 class SignalsEndAtOnce {
  public:
-  SignalsEndAtOnce() { Set(SIG_UNBLOCK); }
+  SignalsEndAtOnce() {
+    struct sigaction action {};
+    action.sa_handler = EndAtOnce;
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    for (const int signal_number : {SIGTERM, SIGINT}) {
+      sigaction(signal_number, &action, nullptr);
+    }
+    Set(SIG_UNBLOCK);
+  }
   ~SignalsEndAtOnce() { Set(SIG_BLOCK); }
   SignalsEndAtOnce(const SignalsEndAtOnce&) = delete;
   SignalsEndAtOnce& operator=(const SignalsEndAtOnce&) = delete;
@@ -235,7 +250,9 @@ absl::Status Run::Build() {
   core::FileSystem& files = core::PosixFileSystem();
   // What an earlier run has done nobody counts here.
   if (!pipeline_.store_path.empty() && !files.Stat(pipeline_.store_path).ok()) {
-    printer_.SetInputBytes(InputBytesOf(files, pipeline_));
+    // On a disk that hangs it takes for ever, and nothing has been begun yet.
+    const SignalsEndAtOnce while_counting;
+    printer_.SetInputBytes(InputBytesOf(files, core::RealClock(), pipeline_));
   }
   return pipeline_.store_url.empty() ? OpenSqlite() : OpenPostgres();
 }
@@ -246,7 +263,6 @@ absl::Status Run::BeginReign() {
   ControllerOptions options =
       ControllerOptionsOf(pipeline_, controller_id_, random_);
   options.stop_at_end_of_input = true;
-  options.elsewhere = links_->Elsewhere();
   reign_->controller = Controller::Create(
       std::move(options), executor_, *store_, links_->controls(),
       [reign = reign_.get()](absl::Status status) {

@@ -95,16 +95,14 @@ absl::Status StatesAreSeen(Subject& subject) {
   }
   RETURN_IF_ERROR(hand.Extend().status());
   RETURN_IF_ERROR(hand.Pause().status());
-  // None of them coalesces. That it was opened may come behind a snapshot that
-  // shows it.
+  // None of them coalesces.
   uint64_t sequence = 0;
   for (const v1::ConnectorState wanted :
        {v1::CONNECTOR_STATE_RUNNING, v1::CONNECTOR_STATE_PAUSED}) {
     v1::WatchEvent event;
     do {
       ASSIGN_OR_RETURN(event, watch.Next());
-    } while (!event.has_state_changed() ||
-             event.state_changed().state() == v1::CONNECTOR_STATE_OPENED);
+    } while (!event.has_state_changed());
     RETURN_IF_ERROR(Expect(event.state_changed().state() == wanted,
                            event.ShortDebugString()));
     RETURN_IF_ERROR(

@@ -20,12 +20,14 @@ constexpr uint32_t kOpenAttemptsMax = 4;
 
 }  // namespace
 
-void ConnectorSession::Start(std::optional<core::Reconciliation> found) {
+void ConnectorSession::Start() {
   CHECK(state_ == State::kIdle);
-  if (!MayLive()) return WaitToReopen(absl::ZeroDuration());
-  if (found != core::Reconciliation::kMissing) return LookForLiving();
-  DoNotAdopt(core::MakeError(core::Reason::NO_SUCH_CONNECTOR,
-                             "its worker says that it is not open there"));
+  // Below exactly-once nobody knows what was made since the checkpoint.
+  if (context_.options.adopt_living && opened_ &&
+      configured_.level == core::FtModel::kExactlyOnce) {
+    return LookForLiving();
+  }
+  WaitToReopen(absl::ZeroDuration());
 }
 
 void ConnectorSession::EndLife() {

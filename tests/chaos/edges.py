@@ -15,6 +15,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 
@@ -479,9 +480,33 @@ def signal_while_the_store_is_opened(programs, directory, _rng):
                            alive=[site.process])
         site.process.send_signal(signal.SIGTERM)
         harness.wait_for_end(site.process, -signal.SIGTERM)
+        first_process_of_a_container(site, path)
         site.start()
         harness.wait_for_end(site.process, 4)
     site.finish()
+
+
+def first_process_of_a_container(site, store):
+    """No signal ends that one but by a handler of its own."""
+    alone = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+    if subprocess.run([*alone, "true"], capture_output=True,
+                      check=False).returncode != 0:
+        print("NOT RUN: as process 1, which needs namespaces", flush=True)
+        return
+    with subprocess.Popen([*alone, site.programs.penstock, "run",
+                           site.pipeline]) as outside:
+        try:
+            run = harness.wait_until("the first process", lambda:
+                                     harness.child_of(outside),
+                                     alive=[outside])
+            harness.wait_until("the store to be opened by it", lambda: any(
+                os.path.realpath(name.path) == os.path.realpath(store)
+                for name in os.scandir(f"/proc/{run}/fd")), alive=[outside])
+            os.kill(run, signal.SIGTERM)
+            harness.wait_for_end(outside, 128 + signal.SIGTERM)
+        finally:
+            if outside.poll() is None:
+                os.kill(run, signal.SIGKILL)
 
 
 @trial

@@ -25,6 +25,20 @@ VARIABLE = "PENSTOCK_TEST_SECRET"
 KAFKA = ("kafka: {topic: t, options: {bootstrap.servers: '127.0.0.1:%d', "
          "security.protocol: SASL_PLAINTEXT, sasl.mechanism: PLAIN, "
          "sasl.username: u, %s}}")
+# How a case goes, where that must be seen, and by which word: the connector was
+# opened; it could not be; it was only tried, as it would only wait; the file was
+# refused before.
+OPENED, REFUSED, PROBED, UNREAD = "opened", "refused", "probed", "unread"
+SEEN = {
+    OPENED: (b"orders", ("/metrics", "/status.json", "/healthz", "connectors",
+                         "top", "checkpoints", "log of worker", "log of watch",
+                         "doctor", "validate")),
+    REFUSED: (b"orders", ("log of worker", "log of run", "log of watch",
+                          "validate --probe")),
+    PROBED: (b"orders", ("validate",)),
+    UNREAD: (b"pipeline.yaml:", ("log of hand", "log of run", "validate",
+                                 "validate --probe")),
+}
 TABLE = "postgres: {url: '%s', table: orders, create_table: true}"
 
 
@@ -60,9 +74,15 @@ class Echo:
 def get(admin, path):
     client = http.client.HTTPConnection(admin, timeout=harness.WAIT_MAX)
     client.request("GET", path)
-    answer = client.getresponse().read()
+    answer = client.getresponse()
+    text = answer.read()
     client.close()
-    return answer
+    # A connector that is not well makes it 503; what it says is said all the
+    # same.
+    if answer.status != 200 and not (answer.status == 503 and
+                                     path.startswith("/healthz")):
+        raise harness.Failure(f"{path}: {answer.status} {text}")
+    return text
 
 
 class Site:
@@ -126,26 +146,33 @@ class Site:
             if name not in ("secret", "pipeline.yaml"):
                 yield f"file {name}", content
 
-    def look(self, case, pipeline):
+    def look(self, case, pipeline, fate):
         looked = 0
+        word_seen, wanted = SEEN[fate]
+        shown = set()
         for name, text in self.doors(pipeline):
             looked += 1
+            if word_seen in text:
+                shown.add(name)
             for word in WORDS:
                 if word in text:
                     at = text.index(word)
                     raise harness.Failure(
                         f"{case}: '{word.decode()}' stands in {name}: "
                         f"{text[max(0, at - 200):at + 60]}")
+        # A door behind which there is nothing proves nothing.
+        for door in wanted:
+            if not any(name.startswith(door) for name in shown):
+                raise harness.Failure(f"{case}: {door} shows nothing of it, "
+                                      f"only {sorted(shown)} do")
         return looked
 
 
-def drive(site, pipeline, opens, cut_off):
-    """By hand as far as it goes, then a controller for a while.
-
-    `opens`: None: it would only wait; the dry run, which does not, is a door.
-    """
-    if opens is None:
+def drive(site, pipeline, fate, cut_off):
+    """By hand as far as it goes, then a controller for a while."""
+    if fate == PROBED:
         return
+    opens = fate == OPENED
     for verb in ("open", "extend", "queue", "release")[:4 if opens else 1]:
         answer = site.programs.call(verb, pipeline)
         with site.log("hand") as log:
@@ -170,26 +197,27 @@ def drive(site, pipeline, opens, cut_off):
 
 
 def cases(site, server, echo):
-    """(name, sink, extra lines, whether it opens)."""
+    """(name, sink, how it goes)."""
     by_variable, by_file = f"${{env:{VARIABLE}}}", f"${{file:{site.path('secret')}}}"
     nobody = harness.free_port()
     yield ("a password by variable", TABLE % (
-        f"{server.url('db')}?password={by_variable}"), True)
+        f"{server.url('db')}?password={by_variable}"), OPENED)
     yield ("a password by file", TABLE % (
-        f"{server.url('db')}?password={by_file}"), True)
+        f"{server.url('db')}?password={by_file}"), OPENED)
     yield ("a server that quotes it", TABLE % (
-        f"postgresql://u:{by_variable}@127.0.0.1:{echo.port}/db"), False)
+        f"postgresql://u:{by_variable}@127.0.0.1:{echo.port}/db"), REFUSED)
     yield ("a server that is not there", TABLE % (
-        f"postgresql://u:{by_variable}@127.0.0.1:{nobody}/db"), False)
-    yield ("a connection string that is none", TABLE % by_variable, False)
+        f"postgresql://u:{by_variable}@127.0.0.1:{nobody}/db"), REFUSED)
+    yield ("a connection string that is none", TABLE % by_variable, REFUSED)
     yield ("a password of Kafka", KAFKA % (
-        nobody, f"sasl.password: '{by_variable}'"), None)
-    yield ("a key that is none", KAFKA % (
-        nobody, f"ssl.key.pem: '{by_file}', sasl.password: x"), False)
+        nobody, f"sasl.password: '{by_variable}'"), PROBED)
+    yield ("a key that is none", "kafka: {topic: t, options: {"
+           f"bootstrap.servers: '127.0.0.1:{nobody}', security.protocol: SSL, "
+           f"ssl.key.pem: '{by_file}'}}}}", REFUSED)
     yield ("an option that is none", KAFKA % (
-        nobody, f"batch.size: '{by_file}'"), False)
+        nobody, f"batch.size: '{by_file}'"), REFUSED)
     yield ("a password in plain text", TABLE % (
-        f"postgresql://u:{SECRET}@127.0.0.1:{nobody}/db"), False)
+        f"postgresql://u:{SECRET}@127.0.0.1:{nobody}/db"), UNREAD)
 
 
 def play_cases(programs, directory, server, echo):
@@ -202,13 +230,13 @@ def play_cases(programs, directory, server, echo):
         if not left:
             programs.end_all()
             return number
-        name, sink, opens = left[0]
+        name, sink, fate = left[0]
         server.make_database("db")
         pipeline = site.pipeline(sink)
-        drive(site, pipeline, opens, server.stop_at_once)
-        looked = site.look(name, pipeline)
+        drive(site, pipeline, fate, server.stop_at_once)
+        looked = site.look(name, pipeline, fate)
         programs.end_all()
-        if opens:
+        if fate == OPENED:
             server.start()
         server.drop_database("db")
         print(f"{name}: in none of {looked} places", flush=True)
