@@ -29,7 +29,8 @@ A pipeline file is YAML (or JSON) whose keys are these fields. Values of enums
 are written short (`exactly_once`), durations with a unit (`100ms`), sizes as
 numbers or with a unit (`8MiB`). A field that does not exist is refused by name.
 *Change* says when a later run may have another value: *at once*, at a *clean
-checkpoint*, or *never*: see [the README](../../README.md#edit-it-later).
+checkpoint*, or *never*: see [the README](../../README.md#edit-it-later). What is
+*fixed* has one value in this version.
 """
 # Field numbers in google/protobuf/descriptor.proto.
 FIELD_TYPE, FIELD_TYPE_NAME, FIELD_LABEL = 5, 6, 4
@@ -37,6 +38,8 @@ REPEATED, MESSAGE, ENUM = 3, 11, 14
 SCALARS = {1: "number", 3: "integer", 4: "integer", 5: "integer", 8: "boolean",
            9: "text", 12: "bytes", 13: "integer"}
 CHANGES = {1: "at once", 2: "clean checkpoint", 3: "never"}
+# What a comment says of a limit that has one value as yet.
+FIXED = "Fixed in this version"
 CONFIG_CHANGE, CONFIG_REQUIRED, CONFIG_SECRET = 1, 2, 3
 
 
@@ -129,6 +132,7 @@ def rows_of(name, schema, wanted):
             type_of(field, schema, wanted)
             + (", secret" if protos.number_of(config, CONFIG_SECRET) else ""),
             "required" if required else default_in(comment),
+            "fixed" if FIXED in comment else
             CHANGES.get(protos.number_of(config, CONFIG_CHANGE), ""),
             comment,
         )
