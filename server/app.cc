@@ -34,9 +34,9 @@
 #include "server/rpc/session_hub.h"
 #include "server/rpc/watch_hub.h"
 #include "server/rpc/watch_service.h"
-#include "server/security/certificate_end.h"
 #include "server/security/listen_address.h"
 #include "server/security/tls.h"
+#include "server/security/tls_files.h"
 #include "server/state_lock.h"
 
 #include <absl/strings/str_cat.h>
@@ -148,8 +148,8 @@ class WorkerApp final : public App {
     ASSIGN_OR_RETURN(credentials_, MakeServerCredentials(
                                        core::PosixFileSystem(), options_.listen,
                                        options_.insecure, options_.tls));
-    certificate_end_ = std::make_unique<LastCertificateEnd>(
-        io_, core::PosixFileSystem(), options_.tls);
+    tls_files_ =
+        std::make_unique<TlsFiles>(io_, core::PosixFileSystem(), options_.tls);
     DispatcherOptions dispatch;
     dispatch.memory_max = MemoryMax(options_);
     dispatch.random_seed = random_.Next64();
@@ -357,7 +357,7 @@ class WorkerApp final : public App {
             .started = started_,
             .now = core::RealClock().Now(),
             .usage = ReadProcessUsage(files),
-            .certificate_end = certificate_end_->Get(),
+            .tls_files = tls_files_->Get(),
             .clients = gate_->counts(),
             .admin_clients = admin_->counts()};
   }
@@ -394,7 +394,7 @@ class WorkerApp final : public App {
   std::unique_ptr<StateLock> state_lock_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<MemoryTidy> tidy_;
-  std::unique_ptr<LastCertificateEnd> certificate_end_;
+  std::unique_ptr<TlsFiles> tls_files_;
   std::unique_ptr<ConnectorService> connector_service_;
   std::unique_ptr<SessionHub> sessions_;
   std::unique_ptr<ControlService> control_service_;

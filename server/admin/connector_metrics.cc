@@ -15,12 +15,17 @@ using core::ConnectorStatus;
 using core::ShardStatus;
 using Type = Exposition::Type;
 
+// What is rarely so, or rarely happens, takes no room in a scrape otherwise.
+enum class Shown { kAlways, kUnlessZero };
+using enum Shown;
+
 // One number of a connector and how it is called.
 struct Field {
   const char* name;
   const char* help;
   Type type;
   double (*value)(const ConnectorStatus&);
+  Shown shown = kAlways;
 };
 
 constexpr double Number(uint64_t value) { return static_cast<double>(value); }
@@ -55,35 +60,43 @@ const Field kFields[] = {
      [](const ConnectorStatus& s) { return Number(s.records_out); }},
     {"penstock_sink_skipped_records_total",
      "Records that the encoder refused and the policy skipped.", Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.records_skipped); }},
+     [](const ConnectorStatus& s) { return Number(s.records_skipped); },
+     kUnlessZero},
     {"penstock_sink_discarded_records_total",
      "Records that came after the connector had failed.", Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.records_discarded); }},
+     [](const ConnectorStatus& s) { return Number(s.records_discarded); },
+     kUnlessZero},
     {"penstock_sink_refused_records_total",
      "Records that the target refused and that were left out.", Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.records_refused); }},
+     [](const ConnectorStatus& s) { return Number(s.records_refused); },
+     kUnlessZero},
     {"penstock_sink_dead_letters_total",
      "Bad, skipped or refused records that were kept as dead letters.",
      Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.dead_letters); }},
+     [](const ConnectorStatus& s) { return Number(s.dead_letters); },
+     kUnlessZero},
     {"penstock_errors_total", "Errors reported by the connector.",
      Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.error_count); }},
+     [](const ConnectorStatus& s) { return Number(s.error_count); },
+     kUnlessZero},
     {"penstock_already_held_steps_total",
      "Steps that a replay found in the target.", Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.already_held_steps); }},
+     [](const ConnectorStatus& s) { return Number(s.already_held_steps); },
+     kUnlessZero},
     {"penstock_inflight_bytes", "Encoded bytes not yet confirmed.",
      Type::kGauge,
      [](const ConnectorStatus& s) { return Number(s.inflight_bytes); }},
     {"penstock_inflight_pauses_total",
      "Times that bytes in flight rose to their high mark.", Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.inflight_pauses); }},
+     [](const ConnectorStatus& s) { return Number(s.inflight_pauses); },
+     kUnlessZero},
     {"penstock_inflight_paused_seconds_total",
      "Time from then until they had fallen to their low mark: no step begins.",
      Type::kCounter,
      [](const ConnectorStatus& s) {
        return absl::ToDoubleSeconds(s.inflight_paused_time);
-     }},
+     },
+     kUnlessZero},
     {"penstock_oldest_step_age_seconds",
      "Age of the first unfinished step; 0: there is none.", Type::kGauge,
      [](const ConnectorStatus& s) {
@@ -94,10 +107,12 @@ const Field kFields[] = {
      Type::kGauge,
      [](const ConnectorStatus& s) {
        return Number(static_cast<uint64_t>(BreakerOf(s).state));
-     }},
+     },
+     kUnlessZero},
     {"penstock_sink_breaker_opens_total",
      "Times that the circuit breaker opened.", Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(BreakerOf(s).opens); }},
+     [](const ConnectorStatus& s) { return Number(BreakerOf(s).opens); },
+     kUnlessZero},
     {"penstock_retained_bytes", "Bytes of step results not yet released.",
      Type::kGauge,
      [](const ConnectorStatus& s) { return Number(s.retained_bytes); }},
@@ -123,10 +138,12 @@ const Field kFields[] = {
      Type::kGauge,
      [](const ConnectorStatus& s) {
        return s.orphaned_since.has_value() ? 1.0 : 0.0;
-     }},
+     },
+     kUnlessZero},
     {"penstock_end_of_input", "1 once the source has reached its end.",
      Type::kGauge,
-     [](const ConnectorStatus& s) { return s.end_of_input ? 1.0 : 0.0; }},
+     [](const ConnectorStatus& s) { return s.end_of_input ? 1.0 : 0.0; },
+     kUnlessZero},
 };
 
 // One number of a shard.
@@ -135,6 +152,7 @@ struct ShardField {
   const char* help;
   Type type;
   uint64_t (*value)(const ShardStatus&);
+  Shown shown = kAlways;
 };
 
 const ShardField kShardFields[] = {
@@ -149,20 +167,21 @@ const ShardField kShardFields[] = {
      Type::kGauge, [](const ShardStatus& s) { return s.queue_chunks_max; }},
     {"penstock_shard_queue_full_events_total",
      "Times that the shard's queue refused a chunk.", Type::kCounter,
-     [](const ShardStatus& s) { return s.queue_full_events; }},
+     [](const ShardStatus& s) { return s.queue_full_events; }, kUnlessZero},
     {"penstock_shard_parked_chunks", "Chunks that found no room in the queue.",
-     Type::kGauge, [](const ShardStatus& s) { return s.parked_chunks; }},
+     Type::kGauge, [](const ShardStatus& s) { return s.parked_chunks; },
+     kUnlessZero},
     {"penstock_shard_rows_written_total", "Rows that the target confirmed.",
      Type::kCounter,
      [](const ShardStatus& s) { return s.worker.rows_written; }},
     {"penstock_shard_refused_rows_total",
      "Rows that the target refused and that were left out.", Type::kCounter,
-     [](const ShardStatus& s) { return s.worker.rows_refused; }},
+     [](const ShardStatus& s) { return s.worker.rows_refused; }, kUnlessZero},
     {"penstock_shard_dead_letters_total",
      "Rows that were refused, and records that could not be parsed or encoded, "
      "which were kept.",
-     Type::kCounter,
-     [](const ShardStatus& s) { return s.worker.dead_letters; }},
+     Type::kCounter, [](const ShardStatus& s) { return s.worker.dead_letters; },
+     kUnlessZero},
     {"penstock_shard_bytes_written_total", "Bytes that the target confirmed.",
      Type::kCounter,
      [](const ShardStatus& s) { return s.worker.bytes_written; }},
@@ -174,34 +193,34 @@ const ShardField kShardFields[] = {
      [](const ShardStatus& s) { return uint64_t{s.worker.writes_max}; }},
     {"penstock_shard_writes_overdue",
      "Writes beyond their deadline that have not returned.", Type::kGauge,
-     [](const ShardStatus& s) { return uint64_t{s.worker.writes_overdue}; }},
+     [](const ShardStatus& s) { return uint64_t{s.worker.writes_overdue}; },
+     kUnlessZero},
     {"penstock_shard_write_deadlines_total",
      "Times that a write passed its deadline.", Type::kCounter,
-     [](const ShardStatus& s) { return s.worker.deadlines_passed; }},
+     [](const ShardStatus& s) { return s.worker.deadlines_passed; },
+     kUnlessZero},
     {"penstock_shard_retries_total", "Writes that are tried again.",
-     Type::kCounter, [](const ShardStatus& s) { return s.worker.retries; }},
+     Type::kCounter, [](const ShardStatus& s) { return s.worker.retries; },
+     kUnlessZero},
     {"penstock_shard_abandoned_batches_total",
      "Batches given up when the shard broke or stopped.", Type::kCounter,
-     [](const ShardStatus& s) { return s.worker.abandoned; }},
+     [](const ShardStatus& s) { return s.worker.abandoned; }, kUnlessZero},
 };
 
 // A distribution of a connector: the sum of some.
 struct ConnectorHistogram {
   const char* name;
   const char* help;
-  std::span<const double> bounds;
   void (*add_parts)(const ConnectorStatus&,
                     std::vector<const core::Histogram*>&);
 };
 
-// Fewer than are kept: three of them for each connector are a third of a
-// scrape.
-constexpr double kQuick[] = {0.01, 0.1, 1, 10};
-constexpr double kSlow[] = {0.1, 1, 10, 60};
+// Fewer than are kept: three of them for each connector are half of a scrape.
+constexpr double kBounds[] = {0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 30, 60};
 
 const ConnectorHistogram kHistograms[] = {
     {"penstock_sink_write_duration_seconds",
-     "Time of one attempt to write a batch, whatever became of it.", kQuick,
+     "Time of one attempt to write a batch, whatever became of it.",
      [](const ConnectorStatus& s, std::vector<const core::Histogram*>& to) {
        for (const ShardStatus& shard : s.shards) {
          to.push_back(&shard.worker.write_seconds);
@@ -210,14 +229,12 @@ const ConnectorHistogram kHistograms[] = {
     {"penstock_step_ack_duration_seconds",
      "From the result of a step until its last shard has acked it; the "
      "controller's release is in between at exactly_once.",
-     kQuick,
      [](const ConnectorStatus& s, std::vector<const core::Histogram*>& to) {
        to.push_back(&s.latencies.ack_seconds);
      }},
     {"penstock_end_to_end_duration_seconds",
      "From the staging of a step's oldest record (read and parsed) until the "
      "sink has the step for good; steps made by Queue.",
-     kSlow,
      [](const ConnectorStatus& s, std::vector<const core::Histogram*>& to) {
        to.push_back(&s.latencies.end_to_end_seconds);
      }},
@@ -260,9 +277,11 @@ void AddShards(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
     to.Family(field.name, field.help, field.type);
     for (const ConnectorStatus& status : statuses) {
       for (size_t i = 0; i < status.shards.size(); ++i) {
+        const uint64_t value = field.value(status.shards[i]);
+        if (value == 0 && field.shown == kUnlessZero) continue;
         const std::string shard = absl::StrCat(i);
         to.Sample({{"connector", status.name}, {"shard", shard}},
-                  Number(field.value(status.shards[i])));
+                  Number(value));
       }
     }
   }
@@ -307,7 +326,7 @@ void AddHistograms(const std::vector<ConnectorStatus>& statuses,
     for (const ConnectorStatus& status : statuses) {
       parts.clear();
       histogram.add_parts(status, parts);
-      to.Histogram({{"connector", status.name}}, parts, histogram.bounds);
+      to.Histogram({{"connector", status.name}}, parts, kBounds);
     }
   }
 }
@@ -335,7 +354,9 @@ void AddConnectorMetrics(const std::vector<ConnectorStatus>& statuses,
   for (const Field& field : kFields) {
     to.Family(field.name, field.help, field.type);
     for (const ConnectorStatus& status : statuses) {
-      to.Sample({{"connector", status.name}}, field.value(status));
+      const double value = field.value(status);
+      if (value == 0 && field.shown == kUnlessZero) continue;
+      to.Sample({{"connector", status.name}}, value);
     }
   }
   to.Family(kStateName, kStateHelp, Type::kGauge);
@@ -364,7 +385,8 @@ void AddParseErrors(const std::vector<ConnectorParseErrors>& all,
 std::vector<MetricRow> ConnectorMetricRows() {
   std::vector<MetricRow> rows;
   for (const Field& field : kFields) {
-    rows.push_back({field.name, field.type, "connector", field.help});
+    rows.push_back({field.name, field.type, "connector", field.help,
+                    field.shown == kUnlessZero});
   }
   rows.push_back({kParseErrorsName, Type::kCounter, "connector, reason",
                   kParseErrorsHelp});
@@ -373,7 +395,8 @@ std::vector<MetricRow> ConnectorMetricRows() {
   rows.push_back({kInfoName, Type::kGauge,
                   "connector, pipeline, direction, kind", kInfoHelp});
   for (const ShardField& field : kShardFields) {
-    rows.push_back({field.name, field.type, "connector, shard", field.help});
+    rows.push_back({field.name, field.type, "connector, shard", field.help,
+                    field.shown == kUnlessZero});
   }
   rows.push_back(
       {kFlushesName, Type::kCounter, "connector, shard, reason", kFlushesHelp});

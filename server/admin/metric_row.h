@@ -14,6 +14,8 @@ struct MetricRow {
   // "connector, shard"; empty: none.
   absl::string_view labels;
   absl::string_view help;
+  // Not shown as long as it is 0.
+  bool is_rare = false;
 };
 
 }  // namespace penstock::server

@@ -107,6 +107,11 @@ constexpr char kCertificateName[] = "penstock_tls_certificate_end_seconds";
 constexpr char kCertificateHelp[] =
     "When the certificate of the gRPC port runs out, since 1970; absent "
     "without TLS.";
+constexpr char kTlsFilesName[] = "penstock_tls_files_usable";
+constexpr char kTlsFilesHelp[] =
+    "1 if certificate, key and authorities of the gRPC port, as they lie in "
+    "their files, can be used; 0: new connections may fail. Absent without "
+    "TLS.";
 
 // A distribution over everything that the process has done.
 struct TimingHistogram {
@@ -178,7 +183,8 @@ std::vector<ConnectorParseErrors> FindParseErrors(
 std::vector<MetricRow> WorkerMetricRows() {
   std::vector<MetricRow> rows = {
       {kBuildName, Type::kGauge, "version", kBuildHelp},
-      {kCertificateName, Type::kGauge, "", kCertificateHelp}};
+      {kCertificateName, Type::kGauge, "", kCertificateHelp},
+      {kTlsFilesName, Type::kGauge, "", kTlsFilesHelp}};
   for (const Field& field : kFields) {
     rows.push_back({field.name, field.type, "", field.help});
   }
@@ -188,13 +194,23 @@ std::vector<MetricRow> WorkerMetricRows() {
   return rows;
 }
 
+void AddTls(const TlsFilesState& files, Exposition& to) {
+  if (files.certificate_end.has_value()) {
+    to.Family(kCertificateName, kCertificateHelp, Type::kGauge);
+    to.Sample(
+        {}, absl::ToDoubleSeconds(*files.certificate_end - absl::UnixEpoch()));
+  }
+  to.Family(kTlsFilesName, kTlsFilesHelp, Type::kGauge);
+  to.Sample({}, files.usable ? 1 : 0);
+}
+
 void AppendTable(const std::vector<MetricRow>& rows, std::string& to) {
   absl::StrAppend(&to,
                   "| metric | type | labels | what |\n|---|---|---|---|\n");
   for (const MetricRow& row : rows) {
     absl::StrAppend(&to, "| `", row.name, "` | ",
                     Exposition::TypeName(row.type), " | ", row.labels, " | ",
-                    row.help, " |\n");
+                    row.help, row.is_rare ? " Not shown while 0." : "", " |\n");
   }
 }
 
@@ -234,11 +250,7 @@ std::string RenderMetrics(const Dispatcher& dispatcher,
   Exposition to;
   to.Family(kBuildName, kBuildHelp, Type::kGauge);
   to.Sample({{"version", facts.version}}, 1);
-  if (facts.certificate_end.has_value()) {
-    to.Family(kCertificateName, kCertificateHelp, Type::kGauge);
-    to.Sample(
-        {}, absl::ToDoubleSeconds(*facts.certificate_end - absl::UnixEpoch()));
-  }
+  if (facts.tls_files.has_value()) AddTls(*facts.tls_files, to);
   const View view{dispatcher, facts, statuses.size()};
   for (const Field& field : kFields) {
     to.Family(field.name, field.help, field.type);

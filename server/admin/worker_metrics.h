@@ -5,6 +5,7 @@
 #include "server/admin/http_server.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/net/connection_gate.h"
+#include "server/security/tls_files.h"
 
 #include <absl/time/time.h>
 
@@ -31,8 +32,8 @@ struct WorkerFacts {
   absl::Time started;
   absl::Time now;
   ProcessUsage usage;
-  // When the certificate of the gRPC port ends; nullopt: no TLS.
-  std::optional<absl::Time> certificate_end;
+  // nullopt: no TLS.
+  std::optional<TlsFilesState> tls_files;
   ConnectionGate::Counts clients = {};
   HttpServer::Counts admin_clients = {};
 };

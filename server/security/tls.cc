@@ -132,26 +132,6 @@ absl::StatusOr<std::vector<RoleGrant>> ReadGrants(const TlsOptions& options) {
   return grants;
 }
 
-absl::Status CheckFiles(core::FileSystem& files, const TlsOptions& options) {
-  ASSIGN_OR_RETURN(const std::string chain,
-                   ReadPem(files, "tls-cert", options.certificate));
-  ASSIGN_OR_RETURN(const std::string key,
-                   ReadPem(files, "tls-key", options.private_key));
-  if (const absl::Status pair = core::CheckKeyPair(chain, key); !pair.ok()) {
-    return Wrong("tls-cert",
-                 absl::StrCat("using ", options.certificate, " and ",
-                              options.private_key, ": ", pair.message()));
-  }
-  if (options.client_ca.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string authorities,
-                   ReadPem(files, "tls-client-ca", options.client_ca));
-  if (const auto ca = core::ReadCertificate(authorities); !ca.ok()) {
-    return Wrong("tls-client-ca", absl::StrCat("using ", options.client_ca,
-                                               ": ", ca.status().message()));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
@@ -163,7 +143,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     return grpc::InsecureServerCredentials();
   }
   ASSIGN_OR_RETURN(std::vector<RoleGrant> grants, ReadGrants(options));
-  RETURN_IF_ERROR(CheckFiles(files, options));
+  RETURN_IF_ERROR(CheckTlsFiles(files, options));
   const auto end = CertificateEnd(files, options);
   if (end.has_value() && *end < core::RealClock().Now()) {
     LOG(WARNING).With("not_after", absl::FormatTime(*end))
@@ -184,6 +164,26 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
   credentials->SetAuthMetadataProcessor(
       std::make_shared<RoleGuard>(std::move(grants)));
   return credentials;
+}
+
+absl::Status CheckTlsFiles(core::FileSystem& files, const TlsOptions& options) {
+  ASSIGN_OR_RETURN(const std::string chain,
+                   ReadPem(files, "tls-cert", options.certificate));
+  ASSIGN_OR_RETURN(const std::string key,
+                   ReadPem(files, "tls-key", options.private_key));
+  if (const absl::Status pair = core::CheckKeyPair(chain, key); !pair.ok()) {
+    return Wrong("tls-cert",
+                 absl::StrCat("using ", options.certificate, " and ",
+                              options.private_key, ": ", pair.message()));
+  }
+  if (options.client_ca.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string authorities,
+                   ReadPem(files, "tls-client-ca", options.client_ca));
+  if (const auto ca = core::ReadCertificate(authorities); !ca.ok()) {
+    return Wrong("tls-client-ca", absl::StrCat("using ", options.client_ca,
+                                               ": ", ca.status().message()));
+  }
+  return absl::OkStatus();
 }
 
 std::optional<absl::Time> CertificateEnd(core::FileSystem& files,

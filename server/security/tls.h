@@ -44,6 +44,11 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     core::FileSystem& files, absl::string_view listen, bool insecure,
     const TlsOptions& options);
 
+// Whether certificate and key, as they lie in their files now, can be read and
+// belong together, and the authorities can be read.
+// Requires: enabled(). Errors: INVALID_CONFIG.
+absl::Status CheckTlsFiles(core::FileSystem& files, const TlsOptions& options);
+
 // When the certificate in the file runs out. nullopt: no TLS, or the file
 // cannot be used now.
 std::optional<absl::Time> CertificateEnd(core::FileSystem& files,

@@ -299,21 +299,21 @@ TEST_F(AdminTest, MetricsShowThatNothingIsWrongWithTheShards) {
   ASSERT_OK(caller_.Open(
       LinesSpec("orders", source, worker_.directory().Path("out"))));
   const std::string metrics = worker_.Scrape("/metrics");
-  for (const char* name :
-       {"penstock_shard_queue_full_events_total",
-        "penstock_shard_parked_chunks", "penstock_shard_writes_in_flight",
-        "penstock_shard_writes_overdue", "penstock_shard_write_deadlines_total",
-        "penstock_shard_retries_total",
-        "penstock_shard_abandoned_batches_total"}) {
-    EXPECT_EQ(SumOf(metrics, name), 0) << name;
-  }
+  EXPECT_EQ(SumOf(metrics, "penstock_shard_writes_in_flight"), 0);
   EXPECT_GE(SumOf(metrics, "penstock_shard_queue_chunks_max"), 2);
   EXPECT_EQ(SumOf(metrics, "penstock_shard_writes_in_flight_max"), 2);
+  EXPECT_EQ(ValueOf(metrics,
+                    "penstock_oldest_step_age_seconds{connector=\"orders\"}"),
+            0);
+  // What is rare is not there as long as it is 0.
   for (const char* name :
-       {"penstock_sink_breaker_state", "penstock_sink_breaker_opens_total",
-        "penstock_inflight_pauses_total", "penstock_oldest_step_age_seconds"}) {
-    EXPECT_EQ(ValueOf(metrics, std::string(name) + "{connector=\"orders\"}"), 0)
-        << name;
+       {"penstock_shard_queue_full_events_total",
+        "penstock_shard_parked_chunks", "penstock_shard_writes_overdue",
+        "penstock_shard_write_deadlines_total", "penstock_shard_retries_total",
+        "penstock_shard_abandoned_batches_total", "penstock_sink_breaker_state",
+        "penstock_sink_breaker_opens_total",
+        "penstock_inflight_pauses_total"}) {
+    EXPECT_THAT(metrics, Not(HasSubstr(name)));
   }
 }
 

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/filesystem.h"
 #include "proto/penstock/v1/connector.pb.h"
-#include "server/security/certificate_end.h"
+#include "server/security/tls_files.h"
 #include "tests/server/security/tls_worker.h"
 #include "tests/support/manual_executor.h"
 #include "tests/support/status_matchers.h"
@@ -149,14 +149,37 @@ TEST(TlsTest, EndOfTheCertificateIsReadAgainBehindWhoAsks) {
   TlsWorker worker;
   const TlsOptions options = worker.Options({}).tls;
   core::ManualExecutor io;
-  LastCertificateEnd end(io, core::PosixFileSystem(), options);
-  EXPECT_GT(end.Get(), absl::Now() + absl::Minutes(50));
+  TlsFiles seen(io, core::PosixFileSystem(), options);
+  EXPECT_GT(seen.Get()->certificate_end, absl::Now() + absl::Minutes(50));
+  EXPECT_TRUE(seen.Get()->usable);
   ASSERT_OK(core::PosixFileSystem().Remove(options.certificate));
-  io.Advance(LastCertificateEnd::kFresh);
-  EXPECT_NE(end.Get(), std::nullopt);
-  EXPECT_NE(end.Get(), std::nullopt);
+  io.Advance(TlsFiles::kFresh);
+  EXPECT_TRUE(seen.Get()->usable);
+  EXPECT_NE(seen.Get()->certificate_end, std::nullopt);
   io.RunUntilIdle();
-  EXPECT_EQ(end.Get(), std::nullopt);
+  EXPECT_FALSE(seen.Get()->usable);
+  EXPECT_EQ(seen.Get()->certificate_end, std::nullopt);
+}
+
+TEST(TlsTest, AKeyOfAnotherCertificateIsSeenUntilItIsMended) {
+  TlsWorker worker;
+  const TlsOptions options = worker.Options({}).tls;
+  core::ManualExecutor io;
+  TlsFiles seen(io, core::PosixFileSystem(), options);
+  const auto look_again = [&] {
+    io.Advance(TlsFiles::kFresh);
+    seen.Get();
+    io.RunUntilIdle();
+    return seen.Get()->usable;
+  };
+  const PemPair pair = worker.authority().Issue({"DNS:a"});
+  worker.UsePair(
+      {.certificate = pair.certificate,
+       .private_key = worker.authority().Issue({"DNS:a"}).private_key});
+  EXPECT_FALSE(look_again());
+  worker.UsePair(pair);
+  EXPECT_TRUE(look_again());
+  EXPECT_EQ(TlsFiles(io, core::PosixFileSystem(), {}).Get(), std::nullopt);
 }
 
 TEST(TlsTest, EndOfTheCertificateIsKnown) {
