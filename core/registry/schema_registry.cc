@@ -98,7 +98,9 @@ absl::StatusOr<std::string> ReadRegistryAnswer(uint32_t id, int status,
     if (is_known) {
       return MakeError(
           Reason::NOT_FOUND,
-          absl::StrCat("the registry has no schema of number ", id));
+          absl::StrCat("it has none of this number; register it there, or, if "
+                       "the message is damaged, read on behind it: another "
+                       "connector name with `start: OFFSETS`"));
     }
     return MakeError(Reason::UNAVAILABLE,
                      absl::StrCat(what,

@@ -2,12 +2,13 @@
 """Avro messages by a schema registry that comes and goes, into files.
 
 Two topics of librdkafka's mock, one of Debezium's changes, one of plain
-records. Half-way their schemas become others, and one message has a number that
-the registry does not know. The registry wants a password. It is down at first,
-lets nobody in, answers with errors for what is new, and is down again; worker
-and controller are killed each time. Meanwhile the connectors are DEGRADED and
-say why; in the end every message is in the files once, each key's in order, and
-the one that nobody can read is a dead letter.
+records. Half-way their schemas become others, later ones have a number that the
+registry learns last of all, and one has that of a schema of another kind. The
+registry wants a password. It is down at first, lets nobody in, answers with
+errors for what is new, is down again, and does not know a number for a long
+time; worker and controller are killed each time. Meanwhile the connectors are
+DEGRADED and say why; in the end every message is in the files once, each key's
+in order, and the one that nobody can read is a dead letter.
 
   PENSTOCK_CHAOS_RECORDS  messages of each topic (2,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
@@ -53,8 +54,8 @@ WIDER_ORDER = {"type": "record", "name": "Order", "fields": [
     {"name": "amount", "type": {"type": "bytes", "logicalType": "decimal",
                                 "precision": 9, "scale": 2}}]}
 OLD_CHANGE, NEW_CHANGE, OLD_ORDER, NEW_ORDER = 7, 70_000, 21, 22
-# Nobody knows it, nor ever will.
-UNKNOWN = 99
+# Registered last of all; and one that is none of Avro.
+LATE, FOREIGN = 99, 98
 
 
 def envelope(row):
@@ -66,7 +67,7 @@ def envelope(row):
 
 
 SCHEMAS = {OLD_CHANGE: envelope(ROW), NEW_CHANGE: envelope(WIDER_ROW),
-           OLD_ORDER: ORDER, NEW_ORDER: WIDER_ORDER}
+           OLD_ORDER: ORDER, NEW_ORDER: WIDER_ORDER, LATE: WIDER_ORDER}
 
 
 # --- Avro, as the specification says -----------------------------------------
@@ -136,7 +137,7 @@ def customers(count, seed):
 
 
 def orders(count, seed):
-    """Plain records; one in the later half is of nobody's schema."""
+    """Plain records; one in the later half has no schema of Avro."""
     rng = random.Random(seed)
     found = []
     for number in range(count):
@@ -153,7 +154,8 @@ def orders(count, seed):
             value = b"".join(map(avro_text, tags))
             if tags:
                 value = avro_long(len(tags)) + value
-            value = framed(NEW_ORDER, value + avro_long(0) + avro_long(
+            schema = LATE if number >= count * 4 // 5 else NEW_ORDER
+            value = framed(schema, value + avro_long(0) + avro_long(
                 ("SENT", "NEW", "PAID").index(status)) + avro_long(number) +
                            amount)
         sign = "-" if cents < 0 else ""
@@ -161,7 +163,7 @@ def orders(count, seed):
             "number": number, "status": status,
             "amount": f"{sign}{abs(cents) // 100}.{abs(cents) % 100:02}",
             "tags": tags if number >= count // 2 else None}))
-    found.insert(count * 3 // 4, Message(0, framed(UNKNOWN, b"\x01\xff"), None))
+    found.insert(count * 3 // 4, Message(0, framed(FOREIGN, b"\x01\xff"), None))
     return found
 
 
@@ -173,8 +175,9 @@ class Registry:
     def __init__(self):
         self.port = harness.free_port()
         self.password = PASSWORD
-        # Which schemas it has no trouble with.
+        # Which schemas it has no trouble with, and which it has not yet.
         self.sound = set()
+        self.unknown = {LATE}
         # (number, status) of all that was answered.
         self.answers = []
         self._server = None
@@ -203,10 +206,12 @@ class Registry:
         login = base64.b64encode(f"{USER}:{self.password}".encode()).decode()
         if request.headers["Authorization"] != f"Basic {login}":
             status, body = 401, {"error_code": 401, "message": "Unauthorized"}
-        elif number not in self.sound and number in SCHEMAS:
-            status, body = 500, {"error_code": 50001, "message": "store"}
-        elif number not in SCHEMAS:
+        elif number == FOREIGN:
+            status, body = 200, {"schema": "{}", "schemaType": "JSON"}
+        elif number in self.unknown:
             status, body = 404, {"error_code": 40403, "message": "not found"}
+        elif number not in self.sound:
+            status, body = 500, {"error_code": 50001, "message": "store"}
         else:
             status, body = 200, {"schema": json.dumps(SCHEMAS[number])}
         self.answers.append((number, status))
@@ -411,11 +416,20 @@ def play(programs, directory, broker, records, seed):
         site.replace(blow)
         site.wait_until_degraded("of the registry")
 
-    # All is well again, but for a last kill.
+    # It is back, but behind: no number may be called bad for that.
     registry.sound = set(SCHEMAS)
     registry.start()
-    site.wait("the unknown schema to be asked for",
-              lambda: (UNKNOWN, 404) in registry.answers)
+    asked = registry.answers.count((LATE, 404))
+    site.wait("the unknown schema to be asked for, again and again",
+              lambda: registry.answers.count((LATE, 404)) >= asked + 4)
+    site.wait_until_degraded(f"schema {LATE} ", "the message is orders/")
+    site.replace("both")
+
+    # All is well, but for a last kill.
+    site.wait_until_degraded(f"schema {LATE} ")
+    registry.unknown = set()
+    site.wait("the schema to be had",
+              lambda: (LATE, 200) in registry.answers)
     site.replace("both")
     harness.wait_for_end(site.run, 0)
     registry.stop()

@@ -90,18 +90,16 @@ void SchemaCache::TakeFetched() {
   if (!fetched.has_value()) return;
   is_fetching_ = false;
   const uint32_t id = fetched->id;
-  if (id != std::exchange(failed_id_, id)) failures_ = unknowns_ = 0;
+  if (id != std::exchange(failed_id_, id)) failures_ = 0;
   const absl::Status got = fetched->text.status();
-  const bool is_unknown = HasReason(got, Reason::NOT_FOUND);
   const bool is_none = HasReason(got, Reason::INVALID_CONFIG);
-  if (is_unknown) ++unknowns_;
   absl::StatusOr<AvroSchema> schema = got.ok()
                                           ? AvroSchema::Parse(*fetched->text)
                                           : absl::StatusOr<AvroSchema>(got);
   const absl::Status status = schema.status();
   if (status.ok()) {
     Keep(id, {.schema = std::make_shared<AvroSchema>(*std::move(schema))});
-  } else if (is_none || (is_unknown && unknowns_ >= kUnknownMax)) {
+  } else if (is_none) {
     Keep(id, {.problem = ReasonOf(status)});
   } else {
     const absl::Duration wait = std::min(
@@ -114,7 +112,7 @@ void SchemaCache::TakeFetched() {
                .next_attempt = clock_->Now() + wait};
     return;
   }
-  failures_ = unknowns_ = 0;
+  failures_ = 0;
   next_attempt_ = absl::InfinitePast();
   health_ = {};
 }

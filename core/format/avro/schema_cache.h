@@ -32,11 +32,11 @@ std::optional<uint32_t> ReadSchemaId(absl::string_view message);
 
 // Fetches one schema at a time, on a thread that lives while it is fetched. A
 // registry that is down is asked again, after longer and longer waits, whenever
-// the message that waits is offered again. One that has no schema of a number
-// is asked kUnknownMax times, for it may be behind; then the number has none
-// for good, and so has one whose schema is none of Avro: such messages are bad.
-// A schema that is one of Avro, but cannot be read here, is waited for:
-// messages written with it are good.
+// the message that waits is offered again, and so is one that has no schema of
+// a number: it may be behind, or have forgotten it, and what it does not know
+// now is no verdict that a replay would find again. The same goes for a schema
+// of Avro that cannot be read here. Only one that is none of Avro is a verdict,
+// for the schema of a number never changes: messages with that number are bad.
 //
 // Owner:     a parser.
 // Threads:   as MessageGate.
@@ -53,7 +53,6 @@ class SchemaCache final : public MessageGate {
   static constexpr size_t kBytesMax = size_t{16} << 20;
   // Of why there is no schema: what a registry says may be of any length.
   static constexpr size_t kReasonBytesMax = 512;
-  static constexpr int kUnknownMax = 3;
   static constexpr absl::Duration kBackoffMin = absl::Milliseconds(500);
   static constexpr absl::Duration kBackoffMax = absl::Seconds(30);
 
@@ -113,7 +112,6 @@ class SchemaCache final : public MessageGate {
   bool is_fetching_ = false;
   // Of the schema that is waited for.
   int failures_ = 0;
-  int unknowns_ = 0;
   uint32_t failed_id_ = 0;
   absl::Time next_attempt_ = absl::InfinitePast();
   ConnectorHealth health_;

@@ -20,9 +20,8 @@ class SchemaSource {
   virtual ~SchemaSource() = default;
   // The text of the schema `id`.
   // Blocks: within a bound of its own, and until soon after `stop`.
-  // Errors: NOT_FOUND: there is none, as far as the source knows by now;
-  // INVALID_CONFIG: it is none of Avro, or one that cannot be used; any other
-  // may pass.
+  // Errors: INVALID_CONFIG: it is none of Avro, which is so for good; any other
+  // may pass: NOT_FOUND, the source knows of none by now.
   virtual absl::StatusOr<std::string> Fetch(uint32_t id,
                                             const std::stop_token& stop) = 0;
 };

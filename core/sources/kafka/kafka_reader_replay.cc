@@ -154,7 +154,21 @@ void KafkaReader::Work::ShowNumbers() {
 void KafkaReader::Work::ShowHealth() {
   ConnectorHealth health = client_->Health();
   const MessageGate* const gate = packer_->gate();
-  if (health.reason.empty() && gate != nullptr) health = gate->Health();
+  if (health.reason.empty() && gate != nullptr) {
+    health = gate->Health();
+    // What waits is the first: nothing overtakes it.
+    if (!health.reason.empty() && !pending_.empty()) {
+      const KafkaEvent& event = pending_.front();
+      const auto reading = readings_.find(event.id);
+      if (reading != readings_.end()) {
+        absl::StrAppend(
+            &health.reason, "; the message is ",
+            KafkaPartitionName(reading->second.topic,
+                               KafkaPosition::PartitionOf(event.id)),
+            " offset ", event.offset);
+      }
+    }
+  }
   if (health.reason == shown_reason_) return;
   shown_reason_ = health.reason;
   consumer_.UpdateConnectorHealth(std::move(health));

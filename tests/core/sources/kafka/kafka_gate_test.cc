@@ -110,7 +110,7 @@ TEST_F(KafkaGateTest, WhatWaitsHoldsBackWhatIsBehindIt) {
   // Also when time passes: nothing is lost, nothing overtakes.
   Pass(absl::Seconds(5));
   EXPECT_THAT(ValuesOf(Queue(1)), IsEmpty());
-  EXPECT_EQ(Health().reason, "the gate is shut");
+  EXPECT_EQ(Health().reason, "the gate is shut; the message is t/0 offset 1");
   gate_.Open();
   executor_.RunUntilIdle();
   EXPECT_THAT(ValuesOf(Queue(2)), ElementsAre("\"wait\"", "2"));
