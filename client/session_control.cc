@@ -10,6 +10,7 @@
 #include "proto/penstock/v1/control.grpc.pb.h"
 #include "proto/penstock/v1/status.pb.h"
 #include "proto/wire/connector_status.h"
+#include "proto/wire/reconcile.h"
 #include "proto/wire/requests.h"
 #include "proto/wire/status.h"
 
@@ -100,12 +101,24 @@ class SessionControl::Impl {
       if (stream_ == nullptr || stream_->is_over() || is_other) {
         replaced = std::move(stream_);
         if (fence.has_value()) fence_ = *fence;
-        stream_ = Begin();
+        stream_ = Begin({});
       }
       stream = stream_;
     }
     if (replaced != nullptr) replaced->Cancel();
     stream->Send(std::move(command));
+  }
+
+  // Another stream, whatever there was.
+  void BeginWith(const core::Fence& fence, SessionStream::Desired desired) {
+    std::shared_ptr<SessionStream> replaced;
+    {
+      core::MutexLock lock(mu_);
+      replaced = std::move(stream_);
+      fence_ = fence;
+      stream_ = Begin(std::move(desired));
+    }
+    if (replaced != nullptr) replaced->Cancel();
   }
 
   // One whose answer `convert` turns into a StatusOr<T>.
@@ -148,13 +161,14 @@ class SessionControl::Impl {
   }
 
  private:
-  std::shared_ptr<SessionStream> Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  std::shared_ptr<SessionStream> Begin(SessionStream::Desired desired)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     ++streams_begun_;
     return SessionStream::Start(
         group_, *stub_, executor_, fence_,
         {.heartbeat = options_.heartbeat,
          .bytes_max = options_.outbound_bytes_max},
-        [this](const absl::Status& why, bool is_unknown) {
+        std::move(desired), [this](const absl::Status& why, bool is_unknown) {
           if (group_->cancelled()) return;
           if (!is_unknown) {
             LOG(WARNING) << "a Session ended: " << core::ErrorText(why);
@@ -392,6 +406,34 @@ void SessionControl::Disconnect(core::CommandHeader header,
         return wire::FromProto(response, connector);
       },
       std::move(reply));
+}
+
+void SessionControl::Reconcile(
+    core::ReconcileRequest request,
+    Reply<std::vector<core::ReconciledConnector>> reply) {
+  if (auto* calls = impl_->Calls()) {
+    return calls->Reconcile(std::move(request), std::move(reply));
+  }
+  SessionStream::Desired desired;
+  desired.drop_others = true;
+  for (const core::DesiredConnector& one : request.connectors) {
+    desired.connectors.push_back(wire::ToProto(one));
+  }
+  desired.done = [impl = impl_.get(), reply = std::move(reply)](
+                     absl::StatusOr<std::vector<v1::ReconciledConnector>>
+                         reconciled) mutable {
+    using Result = absl::StatusOr<std::vector<core::ReconciledConnector>>;
+    if (!reconciled.ok()) {
+      return impl->parts().Deliver(std::move(reply),
+                                   Result(reconciled.status()));
+    }
+    std::vector<core::ReconciledConnector> found;
+    for (const v1::ReconciledConnector& one : *reconciled) {
+      found.push_back(wire::FromProto(one));
+    }
+    impl->parts().Deliver(std::move(reply), Result(std::move(found)));
+  };
+  impl_->BeginWith(request.fence, std::move(desired));
 }
 
 void SessionControl::Get(std::string connector,

@@ -73,6 +73,9 @@ class SessionControl final : public core::Control {
                         Done done) override;
   void Disconnect(core::CommandHeader header, core::DisconnectRequest request,
                   Reply<core::DisconnectReply> reply) override;
+  // Makes a stream, which begins with it. UNSUPPORTED: calls are made instead.
+  void Reconcile(core::ReconcileRequest request,
+                 Reply<std::vector<core::ReconciledConnector>> reply) override;
   void Get(std::string connector, Reply<core::ConnectorStatus> reply) override;
   void List(Reply<std::vector<core::ConnectorStatus>> reply) override;
 

@@ -68,18 +68,39 @@ std::string JsonOf(const BadRecords& bad) {
       bad.dead_letters);
 }
 
+// {"no_such_connector":2}
+std::string JsonOf(const std::map<std::string, uint64_t>& counts) {
+  std::string json = "{";
+  for (const auto& [name, count] : counts) {
+    absl::StrAppend(&json, json.size() > 1 ? "," : "", Quoted(name), ":",
+                    count);
+  }
+  return json + "}";
+}
+
 std::string JsonOf(const ControllerSnapshot& snapshot, const RunTotals& totals,
                    double rate, double seconds) {
   return absl::StrFormat(
       "\"phase\":\"%s\",\"epoch\":%d,\"seconds\":%.3f,\"records\":%d,"
       "\"bytes\":%d,\"bytes_per_second\":%.0f,\"step\":%d,\"released\":%d,"
       "\"completed\":%d,\"checkpointed\":%d,\"recoveries\":%d,"
-      "\"adopted\":%d,"
+      "\"adopted\":%d,\"not_adopted\":%s,"
       "\"bad_records\":%s,\"health\":%s",
       PhaseName(snapshot.phase), snapshot.epoch, seconds, totals.records,
       totals.bytes, rate, totals.step, totals.released, totals.completed,
       totals.checkpointed, totals.recoveries, totals.adopted,
-      JsonOf(totals.bad_records), Quoted(totals.health));
+      JsonOf(totals.not_adopted), JsonOf(totals.bad_records),
+      Quoted(totals.health));
+}
+
+// ", not adopted no_such_connector 2", if there are any.
+std::string NotAdoptedText(const std::map<std::string, uint64_t>& counts) {
+  std::string text;
+  for (const auto& [why, count] : counts) {
+    absl::StrAppend(&text, text.empty() ? ", not adopted " : ", ", why, " ",
+                    count);
+  }
+  return text;
 }
 
 // "  bad 3", if there are any.
@@ -143,6 +164,9 @@ RunTotals TotalsOf(const ControllerSnapshot& snapshot) {
         std::max(totals.checkpointed, connector.checkpointed_steps);
     totals.recoveries += connector.recoveries;
     if (connector.adopted) ++totals.adopted;
+    if (!connector.not_adopted.empty()) {
+      ++totals.not_adopted[connector.not_adopted];
+    }
     totals.bad_records += connector.bad_records;
     if (!connector.health.empty() && connector.health != "OK") {
       totals.health = connector.health;
@@ -171,6 +195,9 @@ RunTotals ProgressPrinter::TotalsWith(
   totals.checkpointed = std::max(totals.checkpointed, before_.checkpointed);
   totals.recoveries += before_.recoveries;
   totals.adopted += before_.adopted;
+  for (const auto& [why, count] : before_.not_adopted) {
+    totals.not_adopted[why] += count;
+  }
   totals.bad_records += before_.bad_records;
   return totals;
 }
@@ -260,7 +287,8 @@ void ProgressPrinter::Finish(const ControllerSnapshot& snapshot,
             << absl::StrFormat("%.1f", seconds) << " s (" << ShortNumber(rate)
             << "B/s), steps below " << totals.step << ", checkpointed "
             << totals.checkpointed << ", recoveries " << totals.recoveries
-            << ", adopted " << totals.adopted << ", worker restarts "
+            << ", adopted " << totals.adopted
+            << NotAdoptedText(totals.not_adopted) << ", worker restarts "
             << worker_restarts << std::endl;
 }
 

@@ -7,6 +7,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace penstock::client {
@@ -22,6 +23,8 @@ struct RunTotals {
   uint64_t recoveries = 0;
   // Connectors that lived when the controller started, and were kept.
   uint64_t adopted = 0;
+  // How many were not, by why.
+  std::map<std::string, uint64_t> not_adopted;
   BadRecords bad_records;
   std::string health = "OK";
 };

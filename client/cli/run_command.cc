@@ -263,6 +263,7 @@ absl::Status Run::BeginReign() {
   ControllerOptions options =
       ControllerOptionsOf(pipeline_, controller_id_, random_);
   options.stop_at_end_of_input = true;
+  options.elsewhere = links_->Elsewhere();
   reign_->controller = Controller::Create(
       std::move(options), executor_, *store_, links_->controls(),
       [reign = reign_.get()](absl::Status status) {

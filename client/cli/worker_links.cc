@@ -41,6 +41,16 @@ std::vector<core::Control*> WorkerLinks::controls() const {
   return controls;
 }
 
+std::vector<SweepPlace> WorkerLinks::Elsewhere() const {
+  std::vector<SweepPlace> all;
+  for (const Link& link : links_) {
+    for (SweepPlace& place : link.control->Elsewhere()) {
+      all.push_back(std::move(place));
+    }
+  }
+  return all;
+}
+
 std::string WorkerLinks::Follow(core::FileSystem& files,
                                 const std::string& path,
                                 absl::Time steady_now) {

@@ -30,6 +30,8 @@ class WorkerLinks {
 
   // In the order of `workers`.
   std::vector<core::Control*> controls() const;
+  // What may be left at addresses that are not in use.
+  std::vector<SweepPlace> Elsewhere() const;
 
   // Reads the pipeline file again if a second has passed since the last time:
   // a worker that came back elsewhere is found by an edit of the file, without

@@ -4,12 +4,17 @@
 #include "proto/wire/status.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
 
+#include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace penstock::conformance {
 namespace {
@@ -65,7 +70,11 @@ class Wire {
   }
   // Hello, inventory, desired, complete.
   absl::StatusOr<std::vector<v1::InventoryEntry>> Initialize(
-      const v1::Fence& fence);
+      const v1::Fence& fence, v1::DesiredState desired = {});
+  // What the worker said to what was desired.
+  const std::map<std::string, v1::Reconciliation>& outcomes() const {
+    return outcomes_;
+  }
   absl::StatusOr<v1::SessionReply> NextReply() {
     while (true) {
       auto message = Next();
@@ -86,6 +95,7 @@ class Wire {
       grpc::ClientReaderWriter<v1::SessionRequest, v1::SessionResponse>>
       stream_;
   std::deque<v1::WorkerMessage> read_;
+  std::map<std::string, v1::Reconciliation> outcomes_;
   absl::Status ended_;
 };
 
@@ -97,7 +107,7 @@ v1::ControllerMessage Hello(const v1::Fence& fence) {
 }
 
 absl::StatusOr<std::vector<v1::InventoryEntry>> Wire::Initialize(
-    const v1::Fence& fence) {
+    const v1::Fence& fence, v1::DesiredState desired) {
   Send(Hello(fence));
   std::vector<v1::InventoryEntry> entries;
   bool greeted = false;
@@ -111,9 +121,13 @@ absl::StatusOr<std::vector<v1::InventoryEntry>> Wire::Initialize(
         entries.push_back(one);
       }
       if (!message->inventory().is_last()) continue;
-      v1::ControllerMessage desired;
-      desired.mutable_desired()->set_is_last(true);
-      Send(desired);
+      v1::ControllerMessage last;
+      desired.set_is_last(true);
+      *last.mutable_desired() = desired;
+      Send(last);
+    }
+    for (const auto& one : message->reconciled().connectors()) {
+      outcomes_[one.connector()] = one.outcome();
     }
     if (message->has_initialization_complete()) return entries;
   }
@@ -172,6 +186,65 @@ absl::Status InventoryIsComplete(Subject& subject) {
                          "its writer is told"));
   return Expect(entries[0].retained_steps_size() == 2,
                 "the two steps that are not released are retained");
+}
+
+// What a Session of `hand` says to `desired`.
+absl::StatusOr<std::map<std::string, v1::Reconciliation>> Compare(
+    Subject& subject, const Hand& hand, v1::DesiredState desired) {
+  Wire wire(subject);
+  RETURN_IF_ERROR(wire.Initialize(hand.fence, std::move(desired)).status());
+  return wire.outcomes();
+}
+
+absl::Status ComparesWhatIsDesired(Subject& subject) {
+  Hand hand(subject);
+  RETURN_IF_ERROR(hand.Run(2));
+  ASSIGN_OR_RETURN(const v1::Connector shown, hand.Get());
+  const std::string& name = hand.ref.connector();
+  v1::DesiredState desired;
+  v1::DesiredConnector& one = *desired.add_connectors();
+  one.set_connector(name);
+  one.set_instance(hand.ref.instance());
+  one.set_spec_hash(shown.spec_hash());
+  one.set_journaled_steps(hand.steps);
+  desired.add_connectors()->set_connector("nobody-has-this-name");
+  ASSIGN_OR_RETURN(auto outcomes, Compare(subject, hand, desired));
+  RETURN_IF_ERROR(Expect(outcomes[name] == v1::RECONCILIATION_REUSED,
+                         "what agrees is to be used on"));
+  RETURN_IF_ERROR(
+      Expect(outcomes["nobody-has-this-name"] == v1::RECONCILIATION_MISSING,
+             "what is not open is missing"));
+  one.set_journaled_steps(hand.steps + 1);
+  ASSIGN_OR_RETURN(outcomes, Compare(subject, hand, desired));
+  RETURN_IF_ERROR(Expect(outcomes[name] == v1::RECONCILIATION_CHANGED,
+                         "what lacks a journaled step is not to be used on"));
+  one.set_journaled_steps(hand.steps);
+  one.set_spec_hash("of another specification");
+  ASSIGN_OR_RETURN(outcomes, Compare(subject, hand, desired));
+  RETURN_IF_ERROR(Expect(outcomes[name] == v1::RECONCILIATION_CHANGED,
+                         "nor is what has another specification"));
+  return hand.Get().status();
+}
+
+absl::Status DropsWhatNobodyDesires(Subject& subject) {
+  Hand hand(subject);
+  RETURN_IF_ERROR(hand.Run(1));
+  const std::string& name = hand.ref.connector();
+  v1::DesiredState desired;
+  ASSIGN_OR_RETURN(auto outcomes, Compare(subject, hand, desired));
+  RETURN_IF_ERROR(Expect(outcomes.empty() && hand.Get().ok(),
+                         "without drop_others it is left alone"));
+  desired.set_drop_others(true);
+  ASSIGN_OR_RETURN(outcomes, Compare(subject, hand, desired));
+  RETURN_IF_ERROR(Expect(outcomes[name] == v1::RECONCILIATION_DROPPED,
+                         "with it, it is dropped"));
+  const auto give_up = std::chrono::steady_clock::now() +
+                       absl::ToChronoMilliseconds(kCheckCallMax);
+  absl::Status gone = hand.Get().status();
+  while (gone.ok() && std::chrono::steady_clock::now() < give_up)
+    gone = hand.Get().status();
+  return ExpectRefused(gone, Reason::NO_SUCH_CONNECTOR,
+                       "a look at what was dropped");
 }
 
 absl::Status RepliesCarryIds(Subject& subject) {
@@ -256,6 +329,10 @@ constexpr ConformanceCheck kChecks[] = {
     {"10/inventory",
      "the inventory names every connector: instance, specification, steps",
      InventoryIsComplete},
+    {"10/desired", "what is desired is compared with what is open",
+     ComparesWhatIsDesired},
+    {"10/drop_others", "what nobody desires is dropped only if that is asked",
+     DropsWhatNobodyDesires},
     {"10/reply_ids", "every command is answered once, by its id",
      RepliesCarryIds},
     {"10/order", "commands to one connector take effect in their order",

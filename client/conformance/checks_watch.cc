@@ -95,14 +95,16 @@ absl::Status StatesAreSeen(Subject& subject) {
   }
   RETURN_IF_ERROR(hand.Extend().status());
   RETURN_IF_ERROR(hand.Pause().status());
-  // None of them coalesces.
+  // None of them coalesces. That it was opened may come behind a snapshot that
+  // shows it.
   uint64_t sequence = 0;
   for (const v1::ConnectorState wanted :
        {v1::CONNECTOR_STATE_RUNNING, v1::CONNECTOR_STATE_PAUSED}) {
     v1::WatchEvent event;
     do {
       ASSIGN_OR_RETURN(event, watch.Next());
-    } while (!event.has_state_changed());
+    } while (!event.has_state_changed() ||
+             event.state_changed().state() == v1::CONNECTOR_STATE_OPENED);
     RETURN_IF_ERROR(Expect(event.state_changed().state() == wanted,
                            event.ShortDebugString()));
     RETURN_IF_ERROR(

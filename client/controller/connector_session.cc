@@ -401,6 +401,9 @@ ConnectorSession::PlanCheckpoint(bool at_end) {
     if (now_.flushed_steps < now_.made_steps) return wake;
   } else {
     if (!journal_.IsCutAtEnd()) now_.checkpoint_requested = true;
+    // A specification that changes always finds one: without rows it was taken
+    // at the start (reconcile.h), no Queue is sent at a clean cut, and so the
+    // plan that takes the last rows away carries it.
     if (journal_.cut().has_value()) {
       const bool changes = IsChangingSpec() && IsCleanCut();
       return CheckpointPlan{

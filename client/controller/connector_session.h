@@ -63,7 +63,9 @@ class ConnectorSession {
   ConnectorSession(const ConnectorSession&) = delete;
   ConnectorSession& operator=(const ConnectorSession&) = delete;
 
-  void Start();
+  // What its worker is asked to compare with; Start: what came of that.
+  core::DesiredConnector Desired() const;
+  void Start(std::optional<core::Reconciliation> found);
   // No further Queue is sent, and a life that ends is the last one.
   void StopQueueing();
   // Requires: durable.
@@ -92,6 +94,8 @@ class ConnectorSession {
   bool OnFlushed(const CheckpointPlan& plan);
 
   const std::string& name() const { return configured_.name; }
+  // Of the newest life that was ever begun; durable before its Open.
+  uint64_t open_number() const { return open_number_; }
   // Changes when a life ends.
   uint64_t life() const { return life_; }
   ConnectorProgress Progress() const;
@@ -152,6 +156,7 @@ class ConnectorSession {
   }
 
   // connector_session_adopt.cc: the short path to one that lives already.
+  bool MayLive() const;
   void LookForLiving();
   void OnLookedForLiving(absl::StatusOr<core::ConnectorStatus> status);
   void OnLivingTaken(absl::Status status);
@@ -160,8 +165,8 @@ class ConnectorSession {
   void OnFetched(absl::StatusOr<core::QueueReply> reply);
   // It is asked again a few times, or the long path is taken.
   void OnAdoptError(const absl::Status& error, TaskScope::Task again);
-  // `why`: for people; empty: nothing is to be told.
-  void DoNotAdopt(absl::string_view why);
+  // Told and counted, unless nothing was left that could have been adopted.
+  void DoNotAdopt(const absl::Status& why);
   absl::Status CheckLiving(const core::ConnectorStatus& status) const;
 
   // connector_session_open.cc: the one path to a living connector.
@@ -215,9 +220,7 @@ class ConnectorSession {
   bool IsCleanCut() const;
   // The last step is none to checkpoint at, and one more was not asked for.
   bool LacksEndPosition() const;
-  bool IsExactlyOnce() const {
-    return now_.level == core::FtModel::kExactlyOnce;
-  }
+  bool IsExactlyOnce() const;
   bool IsJournalFull() const;
   void LookUpStatus();
   void OnStatus(absl::StatusOr<core::ConnectorStatus> status);

@@ -12,9 +12,11 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace penstock::client {
@@ -23,12 +25,43 @@ namespace {
 // How often what got no answer is asked again before the long path is taken.
 constexpr uint32_t kAdoptAttemptsMax = 4;
 
-absl::Status Differs(absl::string_view what) {
+// What `what` says in one word, for whoever counts.
+constexpr char kDifference[] = "difference";
+
+absl::Status Differs(absl::string_view word, absl::string_view what) {
   return core::MakeError(core::Reason::INSTANCE_MISMATCH,
-                         absl::StrCat("adopting a living connector: ", what));
+                         absl::StrCat("adopting a living connector: ", what),
+                         {{kDifference, std::string(word)}});
+}
+
+std::string WordOf(const absl::Status& why) {
+  const auto info = core::GetErrorInfo(why);
+  if (!info.has_value()) return "unknown";
+  const auto difference = info->metadata.find(kDifference);
+  if (difference != info->metadata.end()) return difference->second;
+  return absl::AsciiStrToLower(core::ReasonName(info->reason));
 }
 
 }  // namespace
+
+bool ConnectorSession::IsExactlyOnce() const {
+  return now_.level == core::FtModel::kExactlyOnce;
+}
+
+bool ConnectorSession::MayLive() const {
+  // Below exactly-once nobody knows what was made since the checkpoint.
+  return context_.options.adopt_living && opened_ &&
+         configured_.level == core::FtModel::kExactlyOnce;
+}
+
+core::DesiredConnector ConnectorSession::Desired() const {
+  core::DesiredConnector desired;
+  desired.connector = name();
+  if (!MayLive()) return desired;
+  desired.spec_bytes = spec_bytes_;
+  desired.journaled_steps = journal_.journaled_steps();
+  return desired;
+}
 
 void ConnectorSession::LookForLiving() {
   state_ = State::kAdopting;
@@ -41,35 +74,40 @@ absl::Status ConnectorSession::CheckLiving(
   if (status.pipeline != context_.fence.pipeline ||
       status.incarnation != context_.incarnation ||
       status.writer.open_number != open_number_ || open_number_ == 0) {
-    return Differs("it is of another life than the journal's last");
+    return Differs("other_life",
+                   "it is of another life than the journal's last");
   }
   if (status.spec_bytes != spec_bytes_) {
-    return Differs("it was opened with another specification");
+    return Differs("other_specification",
+                   "it was opened with another specification");
   }
   if (!status.level.has_value() ||
       *status.level != core::FtModel::kExactlyOnce) {
-    return Differs("it does not run exactly-once");
+    return Differs("other_level", "it does not run exactly-once");
   }
   if (status.state != core::ConnectorState::kRunning &&
       status.state != core::ConnectorState::kPaused &&
       status.state != core::ConnectorState::kOpened) {
-    return Differs("it failed, is closed or in the middle of a replay");
+    return Differs("other_state",
+                   "it failed, is closed or in the middle of a replay");
   }
   const core::Step journaled = journal_.journaled_steps();
   if (status.made_steps < journaled) {
-    return Differs(absl::StrCat("it made the steps below ", status.made_steps,
+    return Differs("steps_missing",
+                   absl::StrCat("it made the steps below ", status.made_steps,
                                 ", the journal has those below ", journaled));
   }
   if (status.released_steps > journaled) {
-    return Differs(absl::StrCat("steps below ", status.released_steps,
-                                " are released, the journal has those below ",
-                                journaled));
+    return Differs(
+        "steps_released",
+        absl::StrCat("steps below ", status.released_steps,
+                     " are released, the journal has those below ", journaled));
   }
   // All that is made and not released is retained; the list may be cut.
   if (status.made_steps > journaled &&
       (status.retained_steps.empty() ||
        status.retained_steps.back() + 1 != status.made_steps)) {
-    return Differs("it retains more steps than it names");
+    return Differs("steps_not_named", "it retains more steps than it names");
   }
   return absl::OkStatus();
 }
@@ -80,7 +118,7 @@ void ConnectorSession::OnLookedForLiving(
     return OnAdoptError(status.status(), [this] { LookForLiving(); });
   }
   if (const absl::Status checked = CheckLiving(*status); !checked.ok()) {
-    return DoNotAdopt(core::ErrorText(checked));
+    return DoNotAdopt(checked);
   }
   now_.instance = status->instance;
   core::CommandHeader header = Header();
@@ -105,9 +143,9 @@ void ConnectorSession::OnTakenLookedAt(
   }
   absl::Status checked = CheckLiving(*status);
   if (checked.ok() && status->instance != now_.instance) {
-    checked = Differs("it was opened anew meanwhile");
+    checked = Differs("other_life", "it was opened anew meanwhile");
   }
-  if (!checked.ok()) return DoNotAdopt(core::ErrorText(checked));
+  if (!checked.ok()) return DoNotAdopt(checked);
   now_.level = status->level;
   now_.gate_open = status->state == core::ConnectorState::kRunning;
   now_.made_steps = journal_.journaled_steps();
@@ -158,7 +196,8 @@ void ConnectorSession::OnFetched(absl::StatusOr<core::QueueReply> reply) {
   // The one that was running may have come to nothing.
   if (reply->result == nullptr) return FetchNext();
   if (reply->result->step != asked) {
-    return DoNotAdopt("a step was answered with another");
+    return DoNotAdopt(
+        Differs("other_step", "a step was answered with another"));
   }
   if (!context_.Pass(FaultPoint::kResultReceived, name())) return;
   now_.made_steps = asked + 1;
@@ -175,21 +214,20 @@ void ConnectorSession::OnAdoptError(const absl::Status& error,
   if (Judge(error) == Verdict::kAskStore) return host_.OnFenced(error);
   const bool may_pass =
       Judge(error) == Verdict::kAskAgain || Judge(error) == Verdict::kAskLater;
-  // Whoever ended in order left neither steps nor a connector: that is nothing
-  // to tell.
-  if (journal_.rows() == 0 &&
-      core::HasReason(error, core::Reason::NO_SUCH_CONNECTOR)) {
-    return DoNotAdopt("");
-  }
   if (!may_pass || ++now_.adopt_attempts >= kAdoptAttemptsMax) {
-    return DoNotAdopt(core::ErrorText(error));
+    return DoNotAdopt(error);
   }
   reopen_timer_.Set(backoff_.Next(), std::move(again));
 }
 
-void ConnectorSession::DoNotAdopt(absl::string_view why) {
-  if (!why.empty()) {
-    LOG(INFO).With("connector", name()) << "not adopted: " << why;
+void ConnectorSession::DoNotAdopt(const absl::Status& why) {
+  // Whoever ended in order left neither steps nor a connector: that is nothing
+  // to tell.
+  if (journal_.rows() != 0 ||
+      !core::HasReason(why, core::Reason::NO_SUCH_CONNECTOR)) {
+    LOG(INFO).With("connector", name())
+        << "not adopted: " << core::ErrorText(why);
+    progress_.not_adopted = WordOf(why);
   }
   EndLife();
   WaitToReopen(absl::ZeroDuration());

@@ -20,14 +20,12 @@ constexpr uint32_t kOpenAttemptsMax = 4;
 
 }  // namespace
 
-void ConnectorSession::Start() {
+void ConnectorSession::Start(std::optional<core::Reconciliation> found) {
   CHECK(state_ == State::kIdle);
-  // Below exactly-once nobody knows what was made since the checkpoint.
-  if (context_.options.adopt_living && opened_ &&
-      configured_.level == core::FtModel::kExactlyOnce) {
-    return LookForLiving();
-  }
-  WaitToReopen(absl::ZeroDuration());
+  if (!MayLive()) return WaitToReopen(absl::ZeroDuration());
+  if (found != core::Reconciliation::kMissing) return LookForLiving();
+  DoNotAdopt(core::MakeError(core::Reason::NO_SUCH_CONNECTOR,
+                             "its worker says that it is not open there"));
 }
 
 void ConnectorSession::EndLife() {

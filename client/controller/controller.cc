@@ -6,9 +6,9 @@
 #include "client/controller/controller_context.h"
 #include "client/controller/journal_writer.h"
 #include "client/controller/reconcile.h"
+#include "client/controller/session_start.h"
 #include "client/controller/store_committer.h"
 #include "client/controller/verdict.h"
-#include "client/controller/worker_sweep.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -60,7 +60,9 @@ class ControllerCore final
         checkpointer_(context_, committer_, [this] { AdvanceSoon(); }),
         store_backoff_(context_.random),
         lead_timer_(context_.tasks),
-        stop_timer_(context_.tasks) {}
+        stop_timer_(context_.tasks),
+        start_(context_, workers_,
+               [this] { return phase_ == ControllerPhase::kRunning; }) {}
 
   void Start() {
     context_.tasks.SetOwner(weak_from_this());
@@ -97,7 +99,6 @@ class ControllerCore final
   absl::Status CheckOptions() const;
   absl::Status CheckIncarnation() const;
   void OnReconciled(StoredPipeline pipeline);
-  void SweepWorkers();
 
   // SessionHost.
   void Journal(ConnectorSession& session,
@@ -146,7 +147,7 @@ class ControllerCore final
   // In the order of the options; fixed once made.
   std::vector<std::unique_ptr<ConnectorSession>> sessions_;
   std::map<const ConnectorSession*, size_t> index_of_;
-  std::vector<std::unique_ptr<WorkerSweep>> sweeps_;
+  SessionStart start_;
   bool advance_posted_ = false;
   bool asking_who_leads_ = false;
   // The first is being stored. Bound: what callers have outstanding.
@@ -272,23 +273,10 @@ void ControllerCore::OnReconciled(StoredPipeline pipeline) {
     core::MutexLock lock(snapshot_mu_);
     snapshot_.connectors.resize(sessions.size());
   }
+  for (ConnectorSession* session : sessions) OnProgress(*session);
   checkpointer_.Start(sessions);
-  for (ConnectorSession* session : sessions) session->Start();
-  SweepWorkers();
+  start_.Begin(std::move(sessions));
   AdvanceSoon();
-}
-
-void ControllerCore::SweepWorkers() {
-  std::vector<std::set<std::string>> keeps(workers_.size());
-  for (const PipelineConnector& connector : context_.options.connectors) {
-    keeps[connector.worker].insert(connector.name);
-  }
-  for (size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i] == nullptr) continue;
-    sweeps_.push_back(std::make_unique<WorkerSweep>(
-        *workers_[i], std::move(keeps[i]), context_));
-    sweeps_.back()->Look();
-  }
 }
 
 // ----------------------------------------------------------------- running

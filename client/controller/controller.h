@@ -3,6 +3,7 @@
 #pragma once
 
 #include "client/controller/state_store.h"
+#include "client/controller/sweep_place.h"
 #include "core/base/executor.h"
 #include "core/connector/control.h"
 
@@ -79,6 +80,9 @@ struct ControllerOptions {
   // agrees with the journal; else, as with all others, deletes, reopens and
   // replays.
   bool adopt_living = true;
+  // Where something of the pipeline may stand beside its workers: it is deleted
+  // there as soon as somebody answers, and no longer than WorkerSweep asks.
+  std::vector<SweepPlace> elsewhere;
   // End (with a last checkpoint and a disconnect) when every connector has
   // reached end of input and everything is checkpointed.
   bool stop_at_end_of_input = false;
@@ -133,6 +137,9 @@ struct ConnectorProgress {
   // It was alive when this controller started, and was neither reopened nor
   // replayed then.
   bool adopted = false;
+  // Why it was not, in one word (`no_such_connector`, `other_specification`):
+  // an error's reason, or what differed. Empty: it was, or that was not tried.
+  std::string not_adopted;
   bool end_of_input = false;
   std::string health;
   std::string last_error;

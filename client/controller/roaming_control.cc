@@ -6,6 +6,7 @@
 #include "proto/wire/connection_error.h"
 
 #include <absl/base/thread_annotations.h>
+#include <absl/strings/str_cat.h>
 
 #include <utility>
 
@@ -67,6 +68,20 @@ class RoamingControl::Turn {
     }
     return nullptr;
   }
+  // Null: it is in use, or is none any more.
+  std::shared_ptr<core::Control> FindUnused(const std::string& address) const {
+    core::MutexLock lock(mu_);
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (i != at_ && places_[i].address == address) return places_[i].control;
+    }
+    return nullptr;
+  }
+  std::vector<std::string> addresses() const {
+    core::MutexLock lock(mu_);
+    std::vector<std::string> addresses;
+    for (const Place& place : places_) addresses.push_back(place.address);
+    return addresses;
+  }
   std::string address() const {
     core::MutexLock lock(mu_);
     return places_[at_].address;
@@ -123,6 +138,35 @@ absl::Status RoamingControl::SetAddresses(
   ASSIGN_OR_RETURN(std::vector<Place> places, PlacesOf(addresses));
   turn_->Set(std::move(places));
   return absl::OkStatus();
+}
+
+std::vector<SweepPlace> RoamingControl::Elsewhere() const {
+  const auto in_use = [](const std::string& address) {
+    return core::MakeError(
+        Reason::UNAVAILABLE,
+        absl::StrCat("looking for what was left at ", address,
+                     ": the worker is in use there"));
+  };
+  std::vector<SweepPlace> places;
+  const std::vector<std::string> addresses = turn_->addresses();
+  if (addresses.size() < 2) return places;
+  for (const std::string& address : addresses) {
+    SweepPlace& place = places.emplace_back();
+    place.name = address;
+    place.list = [turn = turn_, address, in_use](auto reply) {
+      const auto control = turn->FindUnused(address);
+      if (control == nullptr) return reply(in_use(address));
+      control->List(std::move(reply));
+    };
+    place.remove = [turn = turn_, address, in_use](
+                       core::CommandHeader header,
+                       core::DisconnectRequest request, auto reply) {
+      const auto control = turn->FindUnused(address);
+      if (control == nullptr) return reply(in_use(address));
+      control->Delete(std::move(header), request, std::move(reply));
+    };
+  }
+  return places;
 }
 
 std::string RoamingControl::address() const { return turn_->address(); }
@@ -215,6 +259,13 @@ void RoamingControl::Disconnect(core::CommandHeader header,
   const Use use = Current();
   use.control->Disconnect(std::move(header), request,
                           Watching(use, std::move(reply)));
+}
+
+void RoamingControl::Reconcile(
+    core::ReconcileRequest request,
+    Reply<std::vector<core::ReconciledConnector>> reply) {
+  const Use use = Current();
+  use.control->Reconcile(std::move(request), Watching(use, std::move(reply)));
 }
 
 void RoamingControl::Get(std::string connector,

@@ -2,6 +2,7 @@
 // the other. See client/controller/README.md; upholds INV-13.
 #pragma once
 
+#include "client/controller/sweep_place.h"
 #include "core/connector/control.h"
 
 #include <absl/functional/any_invocable.h>
@@ -47,6 +48,9 @@ class RoamingControl final : public core::Control {
   // in use stays in use if it is among them. Not to be called from a callback.
   // Errors: as Create; then nothing has changed.
   absl::Status SetAddresses(const std::vector<std::string>& addresses);
+  // Each of its addresses as it is while another one is in use: while it is,
+  // it answers UNAVAILABLE there, for what stands there belongs there.
+  std::vector<SweepPlace> Elsewhere() const;
   // The one in use.
   std::string address() const;
   // How often the next one was taken.
@@ -70,6 +74,8 @@ class RoamingControl final : public core::Control {
                         Done done) override;
   void Disconnect(core::CommandHeader header, core::DisconnectRequest request,
                   Reply<core::DisconnectReply> reply) override;
+  void Reconcile(core::ReconcileRequest request,
+                 Reply<std::vector<core::ReconciledConnector>> reply) override;
   void Get(std::string connector, Reply<core::ConnectorStatus> reply) override;
   void List(Reply<std::vector<core::ConnectorStatus>> reply) override;
 

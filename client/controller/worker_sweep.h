@@ -4,39 +4,51 @@
 
 #include "client/controller/backoff.h"
 #include "client/controller/controller_context.h"
+#include "client/controller/sweep_place.h"
 #include "client/controller/task_scope.h"
-#include "core/connector/control.h"
 #include "core/connector/requests.h"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <absl/time/time.h>
 
-#include <set>
-#include <string>
+#include <functional>
 #include <vector>
 
 namespace penstock::client {
 
 // A connector that the pipeline file moved to another worker, or has no longer,
 // stays open where it was: fenced, so that it can do no harm, but holding its
-// memory, its sessions and its name. This looks once at each start what there
-// is, and deletes it; a worker that is away is asked until it answers, and
-// holds nobody up meanwhile (INV-13). Of a worker with several addresses it
-// asks the one in use: what stands at another one, as of a process that was cut
-// off, or at a worker that the file does not have any more, is left alone.
+// memory, its sessions and its name. So does what stands at an address of a
+// worker that is not in use, as of a process that was cut off. This looks once
+// at each start what there is, and deletes it; where nobody answers it asks
+// again, and holds nobody up meanwhile (INV-13). Two addresses may lead to one
+// process: elsewhere a connector of the file is a stranger only once a later
+// life of it has begun.
 //
-// Owner:   the controller, one for each worker.
+// Owner:   the controller, one for each worker and each other address.
 // Threads: confined to its strand.
-// Bound:   one call outstanding.
+// Bound:   one call outstanding; where it is bounded, `kLooksMax` looks within
+//          about twenty minutes, and it is told when they are over.
 class WorkerSweep {
  public:
-  // All outlive it. `keeps`: the connectors that belong there.
-  WorkerSweep(core::Control& worker, std::set<std::string> keeps,
+  static constexpr int kLooksMax = 30;
+  static constexpr absl::Duration kBoundedDelayMax = absl::Minutes(1);
+  enum class Asks { kUntilItAnswers, kBounded };
+
+  // Whether one of the pipeline belongs there. On the strand.
+  using Belongs = std::function<bool(const core::ConnectorStatus&)>;
+
+  // `context` outlives it.
+  WorkerSweep(SweepPlace place, Belongs belongs, Asks asks,
               ControllerContext& context)
-      : worker_(worker),
-        keeps_(std::move(keeps)),
+      : place_(std::move(place)),
+        belongs_(std::move(belongs)),
+        asks_(asks),
         context_(context),
-        backoff_(context.random),
+        backoff_(context.random, asks == Asks::kBounded ? kBoundedDelayMax
+                                                        : Backoff::kDelayMax),
         timer_(context.tasks) {}
 
   void Look();
@@ -45,14 +57,19 @@ class WorkerSweep {
   void OnListed(absl::StatusOr<std::vector<core::ConnectorStatus>> statuses);
   void DeleteNext();
   void OnDeleted(const absl::Status& status);
-  void LookLater();
+  // Bounded: it looks again if something there seemed to belong there.
+  void OnSwept();
+  void LookLater(absl::string_view why);
 
-  core::Control& worker_;
-  const std::set<std::string> keeps_;
+  const SweepPlace place_;
+  const Belongs belongs_;
+  const Asks asks_;
   ControllerContext& context_;
   Backoff backoff_;
   ScopedTimer timer_;
-  std::vector<std::string> strangers_;
+  int looks_ = 0;
+  bool some_belong_ = false;
+  std::vector<core::ConnectorRef> strangers_;
 };
 
 }  // namespace penstock::client

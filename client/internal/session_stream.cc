@@ -25,6 +25,8 @@ constexpr absl::Duration kTickMax = absl::Seconds(1);
 // end hears too little of us.
 constexpr size_t kBatchBytes = size_t{64} << 10;
 constexpr size_t kFragmentBytes = size_t{64} << 10;
+// At most this many in one message.
+constexpr size_t kDesiredInPart = 256;
 // Until the worker's hello, which waits for its disk.
 constexpr absl::Duration kHelloMin = absl::Seconds(30);
 // An offset at which no fragment can be.
@@ -58,13 +60,14 @@ absl::Status ForCommands(const absl::Status& why) {
 
 SessionStream::SessionStream(std::shared_ptr<CallGroup> group,
                              core::Executor& executor, Terms terms,
-                             OnOver on_over)
+                             Desired desired, OnOver on_over)
     : group_(std::move(group)),
       executor_(executor),
       terms_(terms),
       context_(group_->Enter(absl::InfiniteDuration())),
       strand_(executor),
       on_over_(std::move(on_over)),
+      desired_(std::move(desired)),
       heartbeat_(terms.heartbeat),
       silence_max_(std::max(kHelloMin, kSilentIntervals * terms.heartbeat)),
       heard_(executor.clock().SteadyNow()),
@@ -73,9 +76,10 @@ SessionStream::SessionStream(std::shared_ptr<CallGroup> group,
 std::shared_ptr<SessionStream> SessionStream::Start(
     std::shared_ptr<CallGroup> group, v1::ControlService::Stub& stub,
     core::Executor& executor, const core::Fence& fence, Terms terms,
-    OnOver on_over) {
+    Desired desired, OnOver on_over) {
   const std::shared_ptr<SessionStream> stream(
-      new SessionStream(std::move(group), executor, terms, std::move(on_over)));
+      new SessionStream(std::move(group), executor, terms, std::move(desired),
+                        std::move(on_over)));
   stream->strand_.Post([stream, &stub, fence] { stream->Begin(stub, fence); });
   return stream;
 }
@@ -118,7 +122,8 @@ void SessionStream::Cancel() {
 }
 
 void SessionStream::Take(Command command) {
-  if (is_over()) {
+  // Between its end and Finish it waits for that, which knows why.
+  if (self_ == nullptr) {
     return command.done(
         MadeHere("sending a command: the Session has just ended; ask again"));
   }
@@ -163,6 +168,19 @@ bool SessionStream::IsToBeHeld(const Waiting& waiting) const {
                wire::OrderedConnector(one.command.message);
            return other != nullptr && *other == *lane;
          });
+}
+
+void SessionStream::AddDesired() {
+  v1::DesiredState& part = *request_.add_messages()->mutable_desired();
+  const size_t end =
+      std::min(desired_.connectors.size(), desired_sent_ + kDesiredInPart);
+  for (; desired_sent_ < end; ++desired_sent_) {
+    *part.add_connectors() = std::move(desired_.connectors[desired_sent_]);
+  }
+  if (end < desired_.connectors.size()) return;
+  part.set_is_last(true);
+  part.set_drop_others(desired_.drop_others);
+  phase_ = Phase::kComparing;
 }
 
 // A fragment that cannot be the next one fails its command at the worker, which
@@ -235,8 +253,7 @@ void SessionStream::Pump() {
   if (writing_ || reads_over_ || phase_ == Phase::kHello) return;
   request_.clear_messages();
   if (phase_ == Phase::kDesiring) {
-    request_.add_messages()->mutable_desired()->set_is_last(true);
-    phase_ = Phase::kComparing;
+    AddDesired();
   } else if (phase_ == Phase::kReady) {
     size_t bytes = 0;
     // First: it makes room.
@@ -309,10 +326,17 @@ void SessionStream::Handle(v1::WorkerMessage& message) {
     case v1::WorkerMessage::kInitializationComplete:
       phase_ = Phase::kReady;
       is_ready_.store(true, std::memory_order_release);
+      if (desired_.done) {
+        std::exchange(desired_.done, nullptr)(std::move(reconciled_));
+      }
       return;
     case v1::WorkerMessage::kReply:
       return OnReply(*message.mutable_reply());
     case v1::WorkerMessage::kReconciled:
+      for (auto& one : *message.mutable_reconciled()->mutable_connectors()) {
+        reconciled_.push_back(std::move(one));
+      }
+      return;
     case v1::WorkerMessage::kEvent:
     case v1::WorkerMessage::kHeartbeat:
     case v1::WorkerMessage::KIND_NOT_SET:
@@ -410,6 +434,7 @@ void SessionStream::Finish(const grpc::Status& status) {
     why = MadeHere("holding a Session: the worker has ended it");
   }
   if (on_over_) std::exchange(on_over_, nullptr)(why, is_unknown);
+  if (desired_.done) std::exchange(desired_.done, nullptr)(why);
   const absl::Status answer = ForCommands(why);
   for (auto& [id, one] : std::exchange(outstanding_, {})) one.done(answer);
   for (Waiting& one : std::exchange(held_, {})) one.command.done(answer);

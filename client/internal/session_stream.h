@@ -25,7 +25,7 @@
 
 namespace penstock::client::internal {
 
-//   hello ─▶ inventory ─▶ desired (nothing) ─▶ READY ─▶ over
+//   hello ─▶ inventory ─▶ desired ─▶ reconciled ─▶ READY ─▶ over
 //
 // Owner:     itself, from Start to its end; its control sends.
 // Threads:   thread-safe: Send and gRPC's callbacks post to a strand, to which
@@ -59,6 +59,16 @@ class SessionStream final
     // On the executor, exactly once.
     Done done;
   };
+  // What is said to be desired; by default nothing, and all is left alone.
+  struct Desired {
+    std::vector<v1::DesiredConnector> connectors;
+    bool drop_others = false;
+    // What the worker says to it, once commands flow; or why they never will.
+    // On the executor. May be null.
+    absl::AnyInvocable<void(
+        absl::StatusOr<std::vector<v1::ReconciledConnector>>)>
+        done;
+  };
   // Why; `is_unknown`: the worker does not know Sessions. On the executor.
   using OnOver =
       absl::AnyInvocable<void(const absl::Status& why, bool is_unknown)>;
@@ -68,7 +78,8 @@ class SessionStream final
                                               v1::ControlService::Stub& stub,
                                               core::Executor& executor,
                                               const core::Fence& fence,
-                                              Terms terms, OnOver on_over);
+                                              Terms terms, Desired desired,
+                                              OnOver on_over);
 
   void Send(Command command);
   // Ends it: UNAVAILABLE.
@@ -107,7 +118,7 @@ class SessionStream final
   enum class Phase { kHello, kInventory, kDesiring, kComparing, kReady };
 
   SessionStream(std::shared_ptr<CallGroup> group, core::Executor& executor,
-                Terms terms, OnOver on_over);
+                Terms terms, Desired desired, OnOver on_over);
 
   void Begin(v1::ControlService::Stub& stub, const core::Fence& fence);
   void Take(Command command);
@@ -115,6 +126,7 @@ class SessionStream final
   void Handle(v1::WorkerMessage& message);
   void OnReply(v1::SessionReply& reply);
   void Pump();
+  void AddDesired();
   void AddAbandoned();
   void AddCommands(size_t& bytes);
   void AddCommand(Waiting& waiting, size_t& bytes);
@@ -143,6 +155,10 @@ class SessionStream final
 
   // Confined to the strand.
   OnOver on_over_;
+  // Those of `connectors` before `desired_sent_` were sent.
+  Desired desired_;
+  size_t desired_sent_ = 0;
+  std::vector<v1::ReconciledConnector> reconciled_;
   std::shared_ptr<SessionStream> self_;
   Phase phase_ = Phase::kHello;
   absl::Duration heartbeat_;

@@ -2,6 +2,7 @@
 // offers and what a controller calls, whatever lies between.
 #pragma once
 
+#include "core/base/error.h"
 #include "core/connector/requests.h"
 
 #include <absl/functional/any_invocable.h>
@@ -12,6 +13,27 @@
 #include <vector>
 
 namespace penstock::core {
+
+// What a controller takes to be open at a worker (rule 10).
+struct DesiredConnector {
+  std::string connector;
+  // Empty: it was never opened, or whatever is there is to be opened anew.
+  std::string spec_bytes;
+  Step journaled_steps = 0;
+};
+struct ReconcileRequest {
+  Fence fence;
+  std::vector<DesiredConnector> connectors;
+};
+// What became of one when both sides were compared. Dropped ones, which nobody
+// desires, are being deleted.
+enum class Reconciliation { kReused, kChanged, kDropped, kMissing };
+struct ReconciledConnector {
+  std::string connector;
+  Reconciliation outcome = Reconciliation::kMissing;
+  // Why not reused, for people.
+  std::string detail;
+};
 
 // Implemented by server/dispatch (the real thing), by client/ over gRPC, by
 // the simulation over a network of its own, and by decorators that lose, delay
@@ -52,9 +74,22 @@ class Control {
   virtual void Disconnect(CommandHeader header, DisconnectRequest request,
                           Reply<DisconnectReply> reply) = 0;
 
+  // Takes command, compares, and drops what of the pipeline is not desired.
+  // UNSUPPORTED where the transport or the worker has no word for it: then Get
+  // and List say what there is.
+  virtual void Reconcile(ReconcileRequest request,
+                         Reply<std::vector<ReconciledConnector>> reply);
+
   // Reading needs no fence (rule 1). Get: NO_SUCH_CONNECTOR.
   virtual void Get(std::string connector, Reply<ConnectorStatus> reply) = 0;
   virtual void List(Reply<std::vector<ConnectorStatus>> reply) = 0;
 };
+
+inline void Control::Reconcile(ReconcileRequest /*request*/,
+                               Reply<std::vector<ReconciledConnector>> reply) {
+  reply(MakeError(Reason::UNSUPPORTED,
+                  "comparing what is open: by single "
+                  "calls nothing is compared"));
+}
 
 }  // namespace penstock::core

@@ -6,6 +6,7 @@
 #include "proto/wire/proto_time.h"
 #include "proto/wire/status.h"
 #include "proto/wire/violations.h"
+#include "server/rpc/cut_off.h"
 #include "server/rpc/session_inventory.h"
 
 #include <absl/strings/str_cat.h>
@@ -149,9 +150,8 @@ void Session::EndNow(absl::Status status) {
   }
   reign_.reset();
   if (!writing_) return FinishNow();
-  // There is no other way to end a call whose write is stuck.
   strand_.PostAfter(place_.terms.last_write_max, [this] {
-    if (!finished_) context_.TryCancel();
+    if (!finished_) CutOff(context_, end_status_);
   });
 }
 

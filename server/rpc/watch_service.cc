@@ -4,6 +4,7 @@
 #include "core/base/strand.h"
 #include "proto/wire/proto_time.h"
 #include "proto/wire/status.h"
+#include "server/rpc/cut_off.h"
 
 #include <deque>
 #include <memory>
@@ -82,7 +83,7 @@ void Convert(std::vector<v1::WatchEvent> events,
 // Owner:     itself, from creation until OnDone has run on the strand.
 // Bound:     one write in flight; behind it one batch of the watcher. A client
 //            that does not read holds up a watch that has ended no longer than
-//            `last_write_max`: then it is cancelled, and learns no reason.
+//            `last_write_max`: then it is cut off, and told why.
 template <typename Response>
 class WatchReactor final : public grpc::ServerWriteReactor<Response> {
  public:
@@ -158,13 +159,12 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
     this->StartWrite(&responses_.front());
   }
 
-  // There is no other way to end a call whose write is stuck.
   void LimitLastWrite() {
     absl::Status status;
-    if (is_last_ || !watcher_->Ended(status)) return;
+    if (is_last_ || !watcher_->IsClosed(status)) return;
     is_last_ = true;
-    strand_->PostAfter(last_write_max_, [this] {
-      if (!finished_) context_.TryCancel();
+    strand_->PostAfter(last_write_max_, [this, status = std::move(status)] {
+      if (!finished_) CutOff(context_, status);
     });
   }
 

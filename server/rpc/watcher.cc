@@ -147,6 +147,12 @@ std::vector<v1::WatchEvent> Watcher::Take() {
   return taken;
 }
 
+bool Watcher::IsClosed(absl::Status& status) const {
+  core::MutexLock lock(mu_);
+  if (closed_) status = status_;
+  return closed_;
+}
+
 bool Watcher::Ended(absl::Status& status) const {
   core::MutexLock lock(mu_);
   if (!closed_) return false;

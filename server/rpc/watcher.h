@@ -69,6 +69,8 @@ class Watcher {
   std::vector<v1::WatchEvent> Take();
   // Whether it has ended and nothing is left to take; `status` is then set.
   bool Ended(absl::Status& status) const;
+  // Whether it has ended, though something may be left to take.
+  bool IsClosed(absl::Status& status) const;
 
  private:
   void Overflow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -6,14 +6,18 @@
 #include "client/channel.h"
 #include "client/client.h"
 #include "core/base/check.h"
+#include "core/base/environment.h"
 #include "core/base/mutex.h"
 #include "core/base/notification.h"
 #include "core/connector/requests.h"
 #include "tests/bench/echo.grpc.pb.h"
 #include "tests/integration/caller.h"
+#include "tests/integration/hanging_disk.h"
 #include "tests/integration/real_worker.h"
+#include "tests/integration/stalled_watch.h"
 #include "tests/support/temp_dir.h"
 
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/time/clock.h>
 #include <absl/time/time.h>
@@ -24,6 +28,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -246,6 +251,129 @@ void BM_Session_BesideEchoStream(benchmark::State& state) {
 BENCHMARK(BM_Session_BesideEchoStream)
     ->Iterations(kRounds)
     ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+// Until the windows of a watch are full of counters; 3 s are enough.
+absl::Duration StallTime() {
+  double seconds = 0;
+  const auto given = core::GetEnv("PENSTOCK_BENCH_STALL_SECONDS");
+  if (given.has_value()) CHECK(absl::SimpleAtod(*given, &seconds));
+  return absl::Seconds(seconds);
+}
+
+// Steps of one block, one after the other, from Queue to its release.
+class Stepper {
+ public:
+  static constexpr int kSteps = 500;
+
+  Stepper() : caller_(worker_.control(), "p", 1) {
+    CHECK_OK(caller_
+                 .Open(LinesSpec(
+                     "orders",
+                     worker_.Write("in", Lines("line ", LinesOfAll())), "", 1))
+                 .status());
+    CHECK_OK(caller_.Extend());
+  }
+  // What each took.
+  std::vector<double> Run(int steps) {
+    std::vector<double> seconds;
+    for (int i = 0; i < steps; ++i, ++step_) {
+      const absl::Time begin = absl::Now();
+      core::QueueRequest request;
+      request.step = request.previous_steps = step_;
+      request.min_records = request.max_records = 1;
+      request.wait = absl::Seconds(60);
+      const auto made = caller_.StartQueue(request).Get();
+      CHECK(made.ok() && made->result != nullptr);
+      CHECK_OK(caller_.Release(step_ + 1));
+      seconds.push_back(absl::ToDoubleSeconds(absl::Now() - begin));
+    }
+    return seconds;
+  }
+  RealWorker& worker() { return worker_; }
+
+ private:
+  // A block has some 300; what a stall takes is more than a second makes.
+  static int LinesOfAll() {
+    constexpr int kLines = 2 << 20;
+    return kLines * static_cast<int>(1 + absl::ToInt64Seconds(StallTime()) * 3);
+  }
+
+  RealWorker worker_;
+  Caller caller_;
+  core::Step step_ = 0;
+};
+
+// Steps by themselves, and beside what `make_trouble` makes, in turns.
+template <typename MakeTrouble>
+void CompareSteps(benchmark::State& state, Stepper& stepper,
+                  MakeTrouble make_trouble) {
+  (void)stepper.Run(Stepper::kSteps);
+  std::vector<double> free;
+  std::vector<double> beside;
+  for (auto _ : state) {
+    free.push_back(Median(stepper.Run(Stepper::kSteps)));
+    const auto trouble = make_trouble();
+    beside.push_back(Median(stepper.Run(Stepper::kSteps)));
+  }
+  state.counters["free_us"] = Median(free) * 1e6;
+  state.counters["beside_us"] = Median(beside) * 1e6;
+  state.counters["ratio"] = Median(beside) / Median(free);
+}
+
+// A watch whose client has stopped to read.
+void BM_Step_BesideAStalledWatch(benchmark::State& state) {
+  Stepper stepper;
+  // What coalesces never overflows: it stays stalled.
+  v1::WatchRequest request;
+  request.add_kinds(v1::WATCH_KIND_BUFFERED);
+  request.add_kinds(v1::WATCH_KIND_COMPLETION);
+  request.add_kinds(v1::WATCH_KIND_BLOCKED);
+  request.add_kinds(v1::WATCH_KIND_CHECKPOINT);
+  CompareSteps(state, stepper, [&] {
+    auto stalled =
+        std::make_unique<StalledWatch>(stepper.worker().target(), request);
+    const absl::Time full = absl::Now() + StallTime();
+    while (absl::Now() < full) (void)stepper.Run(10);
+    return stalled;
+  });
+}
+BENCHMARK(BM_Step_BesideAStalledWatch)
+    ->Iterations(kRounds)
+    ->Unit(benchmark::kMillisecond);
+
+// A connector of the same worker whose first write hangs.
+class StuckConnector {
+ public:
+  StuckConnector(RealWorker& worker, const std::string& name)
+      : caller_(worker.control(), "p", 1) {
+    CHECK_OK(caller_
+                 .Open(LinesSpec(name, worker.Write("few", Lines("line ", 10)),
+                                 worker.directory().Path(name), 1))
+                 .status());
+    CHECK_OK(caller_.Extend());
+    const auto made = caller_.Queue(0, 0);
+    CHECK(made.ok() && made->result != nullptr);
+    disk_.emplace("/stuck");
+    CHECK_OK(caller_.Release(1));
+    disk_->AwaitOne();
+  }
+
+ private:
+  Caller caller_;
+  std::optional<HangingDisk> disk_;
+};
+
+void BM_Step_BesideAStuckSink(benchmark::State& state) {
+  Stepper stepper;
+  int stuck = 0;
+  CompareSteps(state, stepper, [&] {
+    return std::make_unique<StuckConnector>(stepper.worker(),
+                                            absl::StrCat("stuck", stuck++));
+  });
+}
+BENCHMARK(BM_Step_BesideAStuckSink)
+    ->Iterations(kRounds)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

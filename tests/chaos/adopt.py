@@ -54,12 +54,18 @@ class Site:
             condition=lambda: harness.committed_bytes(out) >= size)
 
     def finish(self, source):
-        """Returns how many connectors the last run had adopted."""
+        """Returns how many connectors the last run had adopted; it says as
+        well how many it had not, and why."""
         harness.wait_for_end(self.run, 0)
         harness.verify(self.programs, self.pipeline, source.print)
         harness.kill(self.worker)
         with open(self.output, "rb") as output:
-            return json.loads(output.read().splitlines()[-1])["adopted"]
+            end = json.loads(output.read().splitlines()[-1])
+        print(f"adopt: adopted {end['adopted']}, not adopted "
+              f"{end['not_adopted']}", flush=True)
+        if end["adopted"] + sum(end["not_adopted"].values()) > 1:
+            raise harness.Failure("one connector, and more were counted")
+        return end["adopted"]
 
 
 def play(programs, directory, source, rng, kill_worker=False, more=()):

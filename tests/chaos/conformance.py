@@ -17,7 +17,8 @@ import threading
 import harness
 
 # Rules that the checks must be about, at least.
-RULES = {"kill", "1", "2", "3", "4", "5", "6", "7", "8", "9", "11", "14", "15", "table"}
+RULES = {"kill", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "14",
+         "15", "table"}
 
 
 def main():

@@ -17,15 +17,18 @@
 #include "tests/support/status_matchers.h"
 
 #include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace penstock {
 namespace {
@@ -90,6 +93,42 @@ TEST_F(SessionControlTest, BreaksAndIsMadeAgain) {
   ASSERT_OK(again.status());
   EXPECT_NE(again->result, nullptr);
   EXPECT_GE(client_->session()->streams_begun(), 2U);
+}
+
+// What a controller says when it comes back.
+TEST_F(SessionControlTest, ComparesWhatIsDesired) {
+  ASSERT_OK(caller_.Open(LinesSpec("orders", path_, "")).status());
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorStatus orders, caller_.Get());
+  Caller carts(client_->control(), "p", 1);
+  ASSERT_OK(carts.Open(LinesSpec("carts", path_, "")).status());
+  Caller users(client_->control(), "p", 1);
+  ASSERT_OK(users.Open(LinesSpec("users", path_, "")).status());
+  core::ReconcileRequest request;
+  request.fence = caller_.fence;
+  request.connectors = {{.connector = "carts", .spec_bytes = "another"},
+                        {.connector = "orders",
+                         .spec_bytes = orders.spec_bytes,
+                         .journaled_steps = 0}};
+  // More than one message holds.
+  for (int i = 0; i < 1000; ++i) {
+    request.connectors.push_back({.connector = absl::StrCat("z", i)});
+  }
+  Pending<std::vector<core::ReconciledConnector>> pending;
+  client_->control().Reconcile(request, pending.Callback());
+  ASSERT_OK_AND_ASSIGN(const auto found, pending.Get());
+  std::map<std::string, core::Reconciliation> outcomes;
+  for (const auto& one : found) outcomes[one.connector] = one.outcome;
+  EXPECT_EQ(outcomes.size(), 1003U);
+  EXPECT_EQ(outcomes["orders"], core::Reconciliation::kReused);
+  EXPECT_EQ(outcomes["carts"], core::Reconciliation::kChanged);
+  EXPECT_EQ(outcomes["users"], core::Reconciliation::kDropped);
+  EXPECT_EQ(outcomes["z999"], core::Reconciliation::kMissing);
+  // The stream goes on, and what is dropped goes.
+  ASSERT_OK(caller_.Extend());
+  absl::StatusOr<core::ConnectorStatus> gone = users.Get();
+  while (gone.ok()) gone = users.Get();
+  EXPECT_THAT(gone.status(), HasReason(Reason::NO_SUCH_CONNECTOR));
+  EXPECT_EQ(client_->session()->streams_begun(), 2U);
 }
 
 TEST_F(SessionControlTest, AnotherEpochTakesAnotherStream) {

@@ -1,13 +1,16 @@
-// Thousands of watches of one worker (rule 11).
+// Thousands of watches of one worker (rule 11), and one that is not read.
 #include "client/watch.h"
+#include "core/base/error.h"
 #include "core/base/filesystem.h"
 #include "core/base/memory.h"
 #include "core/base/notification.h"
 #include "proto/penstock/v1/watch.pb.h"
 #include "tests/integration/caller.h"
 #include "tests/integration/real_worker.h"
+#include "tests/integration/stalled_watch.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +26,9 @@ constexpr int kWatchers = 2000;
 constexpr core::Step kSteps = 20;
 // Of 4 KiB each, which is what a step takes at least.
 constexpr int kLines = 60'000;
+// Ten bad records of 4 KiB each: more than a watch keeps, and what is on its
+// way to it.
+constexpr int kBadFiles = 50;
 constexpr absl::Duration kPatience = absl::Minutes(2);
 
 // What all watchers of one kind have seen.
@@ -90,6 +96,30 @@ class WatchScaleTest : public ::testing::Test {
                          caller_.Prepare(step + 1));
     ASSERT_TRUE(ready.ready);
   }
+  void MakeSteps(core::Step from, core::Step end) {
+    for (core::Step step = from; step < end; ++step) {
+      ASSERT_NO_FATAL_FAILURE(MakeStep(step)) << step;
+    }
+  }
+  // Of those that are read together ten are shown, and no file has more: all
+  // are events, however they come.
+  void ReportBadRecords() {
+    std::string lines;
+    for (int i = 0; i < 10; ++i) {
+      absl::StrAppend(&lines, "{\"a\": ", std::string(4000, 'x'), "\n");
+    }
+    const std::string path = worker_.Write("bad", lines);
+    Caller bad(worker_.control(), "bakery", 1);
+    for (int i = 0; i < kBadFiles; ++i) {
+      ASSERT_OK(bad.Open(NdjsonSpec(absl::StrCat("bad", i), path)));
+      ASSERT_OK(bad.Extend());
+      absl::StatusOr<core::ConnectorStatus> status = bad.Get();
+      while (status.ok() && !status->end_of_input) status = bad.Get();
+      ASSERT_OK(status.status());
+      ASSERT_EQ(status->parse_errors, 10u);
+      ASSERT_OK(bad.Delete().status());
+    }
+  }
   static uint64_t ResidentBytes() {
     return core::ResidentBytes(core::PosixFileSystem()).value_or(0);
   }
@@ -117,15 +147,26 @@ TEST_F(WatchScaleTest, ThousandsAreToldEverything) {
       << seen.snapshots;
   EXPECT_EQ(seen.created, kWatchers);
   const uint64_t before = ResidentBytes();
-  for (core::Step step = 0; step < kSteps; ++step) {
-    ASSERT_NO_FATAL_FAILURE(MakeStep(step)) << step;
-  }
+  ASSERT_NO_FATAL_FAILURE(MakeSteps(0, kSteps));
   EXPECT_TRUE(seen.all_last_steps.WaitForNotificationWithTimeout(kPatience))
       << seen.last_steps;
   EXPECT_EQ(seen.wrong, 0);
   EXPECT_EQ(seen.ended, 0);
   // What 2,000 coalesce to.
   EXPECT_LT(ResidentBytes(), before + (uint64_t{256} << 20));
+}
+
+// It holds up no step, before its windows are full and after.
+TEST_F(WatchScaleTest, OneThatIsNotReadIsEndedWithTheReason) {
+  ASSERT_NO_FATAL_FAILURE(Open());
+  StalledWatch stalled(worker_.target(), {});
+  ASSERT_NO_FATAL_FAILURE(MakeSteps(0, kSteps / 2));
+  ASSERT_NO_FATAL_FAILURE(ReportBadRecords());
+  ASSERT_NO_FATAL_FAILURE(MakeSteps(kSteps / 2, kSteps));
+  // The reason proper, or its text if that took more than 5 s.
+  const absl::Status end = stalled.ReadOn(kPatience);
+  EXPECT_TRUE(absl::IsResourceExhausted(end)) << end;
+  EXPECT_THAT(core::ErrorText(end), ::testing::HasSubstr("SLOW_WATCHER"));
 }
 
 }  // namespace

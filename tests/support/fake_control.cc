@@ -309,6 +309,50 @@ void FakeControl::Open(OpenRequest request, Reply<OpenReply> reply) {
                        Reply<OpenReply> answer) { answer(DoOpen(request)); });
 }
 
+absl::StatusOr<std::vector<ReconciledConnector>> FakeControl::DoReconcile(
+    const ReconcileRequest& request) {
+  if (absl::Status s = CheckFence(request.fence); !s.ok()) return s;
+  std::vector<ReconciledConnector> outcomes;
+  std::map<std::string, bool> desired;
+  for (const DesiredConnector& one : request.connectors) {
+    desired[one.connector] = true;
+    const auto found = lives_.find(one.connector);
+    if (found == lives_.end()) {
+      outcomes.push_back({one.connector, Reconciliation::kMissing, "not open"});
+      continue;
+    }
+    const Life& life = *found->second;
+    const bool agrees = life.state != ConnectorState::kFailed &&
+                        life.made_steps >= one.journaled_steps;
+    outcomes.push_back(
+        {one.connector,
+         agrees ? Reconciliation::kReused : Reconciliation::kChanged, ""});
+  }
+  std::erase_if(lives_, [&](const auto& item) {
+    if (item.second->pipeline != request.fence.pipeline ||
+        desired.contains(item.first)) {
+      return false;
+    }
+    outcomes.push_back({item.first, Reconciliation::kDropped, "not desired"});
+    return true;
+  });
+  return outcomes;
+}
+
+void FakeControl::Reconcile(ReconcileRequest request,
+                            Reply<std::vector<ReconciledConnector>> reply) {
+  if (!reconciles_) {
+    return Control::Reconcile(std::move(request), std::move(reply));
+  }
+  Call call;
+  call.verb = ControlVerb::kReconcile;
+  Carry<std::vector<ReconciledConnector>>(
+      std::move(call), std::move(reply),
+      [this, request = std::move(request)](auto answer) {
+        answer(DoReconcile(request));
+      });
+}
+
 void FakeControl::Delete(CommandHeader header, DisconnectRequest /*request*/,
                          Reply<DisconnectReply> reply) {
   Call call = CallOf(ControlVerb::kDelete, header);

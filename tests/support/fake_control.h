@@ -70,6 +70,7 @@ enum class ControlVerb {
   kDisconnect,
   kGet,
   kList,
+  kReconcile,
 };
 
 // What stands before a '#' in `spec_bytes` goes into the hash of every step,
@@ -112,6 +113,9 @@ class FakeControl final : public Control {
                         Done done) override;
   void Disconnect(CommandHeader header, DisconnectRequest request,
                   Reply<DisconnectReply> reply) override;
+  // UNSUPPORTED until SetReconciles.
+  void Reconcile(ReconcileRequest request,
+                 Reply<std::vector<ReconciledConnector>> reply) override;
   void Get(std::string connector, Reply<ConnectorStatus> reply) override;
   void List(Reply<std::vector<ConnectorStatus>> reply) override;
 
@@ -128,6 +132,8 @@ class FakeControl final : public Control {
   // Only calls that name this connector are touched by the first three; empty:
   // all. Set before them.
   void AimAt(std::string connector);
+  // From now on it compares, as over a Session.
+  void SetReconciles() { reconciles_ = true; }
   // Takes back what is left of all faults.
   void HealAll();
   // Every call answers UNAVAILABLE until it is back.
@@ -171,6 +177,8 @@ class FakeControl final : public Control {
   void MakeStep(Life& life);
   std::shared_ptr<StepResult> Describe(Life& life, Step step, size_t from,
                                        size_t count);
+  absl::StatusOr<std::vector<ReconciledConnector>> DoReconcile(
+      const ReconcileRequest& request);
   absl::StatusOr<OpenReply> DoOpen(const OpenRequest& request);
   absl::StatusOr<ReplayReply> DoReplay(const CommandHeader& header,
                                        const ReplayRequest& request);
@@ -187,6 +195,7 @@ class FakeControl final : public Control {
   NoStepReason no_step_ = NoStepReason::kWaitOver;
   int no_steps_ = 0;
   bool away_ = false;
+  bool reconciles_ = false;
   // May be null.
   std::function<void(ConnectorStatus&)> edit_status_;
   // Counts restarts; calls under way know theirs.

@@ -104,6 +104,7 @@ TEST(ProgressPrinterTest, AProgressObjectHasAKnownShape) {
       "\"epoch\":0,\"seconds\":10.000,\"records\":20000,\"bytes\":2000000,"
       "\"bytes_per_second\":200000,\"step\":4,\"released\":0,"
       "\"completed\":0,\"checkpointed\":0,\"recoveries\":0,\"adopted\":0,"
+      "\"not_adopted\":{},"
       "\"bad_records\":{\"total\":8,\"not_parsed\":3,\"not_encoded\":1,"
       "\"refused\":4,\"dead_letters\":3},\"health\":\"OK\"";
   EXPECT_EQ(Line(ProgressPrinter::Style::kJson, 10'000'000),
@@ -112,6 +113,18 @@ TEST(ProgressPrinterTest, AProgressObjectHasAKnownShape) {
   EXPECT_EQ(Line(ProgressPrinter::Style::kJson, 0),
             "{\"event\":\"progress\",\"phase\":\"running\"," + rest +
                 ",\"input_bytes\":null,\"seconds_left\":null}\n");
+}
+
+TEST(ProgressPrinterTest, TheEndAsJsonSaysWhyWhatLivedWasReopened) {
+  ControllerSnapshot snapshot;
+  snapshot.connectors.resize(4);
+  snapshot.connectors[0].adopted = true;
+  snapshot.connectors[1].not_adopted = "other_state";
+  snapshot.connectors[2].not_adopted = "no_such_connector";
+  snapshot.connectors[3].not_adopted = "no_such_connector";
+  EXPECT_THAT(LastWords(ProgressPrinter::Style::kJson, snapshot),
+              HasSubstr("\"adopted\":1,\"not_adopted\":"
+                        "{\"no_such_connector\":2,\"other_state\":1},"));
 }
 
 std::string Standby(ProgressPrinter::Style style) {

@@ -55,8 +55,9 @@ class ControllerAdoptTest : public ControllerTest {
   // Results that came while the first controller lived.
   int received_ = 0;
   // What was made is replayed, in a life of its own.
-  void ExpectReopened() {
+  void ExpectReopened(const std::string& why) {
     EXPECT_FALSE(Progress().adopted);
+    EXPECT_EQ(Progress().not_adopted, why);
     EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
     EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 3u);
   }
@@ -70,6 +71,7 @@ TEST_F(ControllerAdoptTest, ALivingConnectorIsNeitherReopenedNorReplayed) {
   RunThreeStepsAndCrash();
   StartAndRun();
   EXPECT_TRUE(Progress().adopted);
+  EXPECT_EQ(Progress().not_adopted, "");
   EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
   EXPECT_EQ(worker_.CountOf(ControlVerb::kDelete), 1u) << "before the open";
   EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 0u);
@@ -146,6 +148,7 @@ TEST_F(ControllerAdoptTest, OneThatFailedIsReopened) {
   worker_.Fail("c");
   StartAndRun();
   EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(Progress().not_adopted, "other_state");
   EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
   EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 3u);
   FinishAndExpectExactlyOnce();
@@ -167,7 +170,7 @@ TEST_F(ControllerAdoptTest, OneOfAnotherIncarnationIsReopened) {
     status.incarnation = "of another store";
   });
   StartAndRun();
-  ExpectReopened();
+  ExpectReopened("other_life");
   FinishAndExpectExactlyOnce();
 }
 
@@ -179,6 +182,7 @@ TEST_F(ControllerAdoptTest, OneWithAnotherSpecIsReopened) {
   options_.connectors[0].spec_bytes += "#a comment";
   StartAndRun();
   EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(Progress().not_adopted, "other_specification");
   EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
   FinishAndExpectExactlyOnce();
 }
@@ -189,6 +193,7 @@ TEST_F(ControllerAdoptTest, AnotherLifeOfTheWorkerIsReopenedInTheMiddle) {
                    MakeError(Reason::INSTANCE_MISMATCH, "opened anew"));
   StartAndRun();
   EXPECT_FALSE(Progress().adopted);
+  EXPECT_EQ(Progress().not_adopted, "instance_mismatch");
   EXPECT_EQ(worker_.CountOf(ControlVerb::kReplay), 3u);
   FinishAndExpectExactlyOnce();
 }
@@ -210,7 +215,7 @@ TEST_F(ControllerAdoptTest, AWorkerThatIsAwayIsWaitedForAndReopened) {
   RunFor(absl::Minutes(1));
   worker_.SetAway(false);
   ASSERT_TRUE(RunUntil([&] { return Progress().state == "running"; }));
-  ExpectReopened();
+  ExpectReopened("unavailable");
   FinishAndExpectExactlyOnce();
 }
 
@@ -235,6 +240,72 @@ TEST_F(ControllerAdoptTest, BelowExactlyOnceItIsReopened) {
   StartAndRun();
   EXPECT_FALSE(Progress().adopted);
   EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 2u);
+}
+
+TEST_F(ControllerAdoptTest, WhatIsComparedAndAgreesIsAdopted) {
+  worker_.SetReconciles();
+  RunThreeStepsAndCrash();
+  StartAndRun();
+  EXPECT_TRUE(Progress().adopted);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kReconcile), 2u) << "one a start";
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kOpen), 1u);
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kList), 0u) << "nothing to sweep";
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, WhatIsMissingIsNotLookedForAgain) {
+  worker_.SetReconciles();
+  RunThreeStepsAndCrash();
+  worker_.Restart();
+  const size_t looks = worker_.CountOf(ControlVerb::kGet);
+  options_.status_interval = absl::ZeroDuration();
+  StartAndRun();
+  EXPECT_EQ(worker_.CountOf(ControlVerb::kGet), looks);
+  ExpectReopened("no_such_connector");
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, WhatNobodyDesiresIsDropped) {
+  worker_.SetReconciles();
+  RunThreeStepsAndCrash();
+  outside_.connectors["left"] = {};
+  core::OpenRequest stranger;
+  stranger.fence = {.pipeline = options_.pipeline,
+                    .controller_id = "c",
+                    .epoch = 1,
+                    .nonce = options_.nonce};
+  stranger.spec.name = "left";
+  stranger.first_open = true;
+  stranger.writer = {.epoch = 1, .open_number = 1};
+  worker_.Open(stranger, [](const auto&) {});
+  RunFor(absl::Seconds(1));
+  ASSERT_NE(worker_.InstanceOf("left"), nullptr);
+  StartAndRun();
+  EXPECT_EQ(worker_.InstanceOf("left"), nullptr);
+  EXPECT_TRUE(Progress().adopted);
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, WhereNothingIsComparedItIsLookedFor) {
+  worker_.SetReconciles();
+  RunThreeStepsAndCrash();
+  worker_.LoseReplies(ControlVerb::kReconcile, 1);
+  StartAndRun();
+  EXPECT_TRUE(Progress().adopted);
+  EXPECT_GT(worker_.CountOf(ControlVerb::kList), 0u) << "it sweeps by itself";
+  FinishAndExpectExactlyOnce();
+}
+
+TEST_F(ControllerAdoptTest, AStopWhileItComparesEndsIt) {
+  worker_.SetReconciles();
+  RunThreeStepsAndCrash();
+  worker_.SetLostAnswerDelay(absl::Minutes(5));
+  worker_.LoseReplies(ControlVerb::kReconcile, 1);
+  Start();
+  RunFor(absl::Seconds(1));
+  EXPECT_EQ(Progress().state, "idle");
+  controller_->Stop();
+  EXPECT_TRUE(RunToEnd());
 }
 
 }  // namespace

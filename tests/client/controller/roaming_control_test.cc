@@ -107,6 +107,31 @@ TEST_F(RoamingControlTest, TheOnlyAddressIsAskedForEver) {
   EXPECT_EQ(control->moves(), 0u);
 }
 
+// What stands at the one in use belongs there.
+TEST_F(RoamingControlTest, ElsewhereIsWhereItIsNotInUse) {
+  const auto control = Make({"a", "b"});
+  const std::vector<SweepPlace> places = control->Elsewhere();
+  ASSERT_EQ(places.size(), 2u);
+  std::vector<absl::Status> answers;
+  const auto look = [&] {
+    answers.clear();
+    for (const SweepPlace& place : places) {
+      place.list(
+          [&answers](const auto& all) { answers.push_back(all.status()); });
+      executor_.Advance(absl::Seconds(1));
+    }
+  };
+  look();
+  EXPECT_THAT(answers[0], HasReason(Reason::UNAVAILABLE));
+  EXPECT_THAT(answers[1], IsOk());
+  Fail("a", Broken());
+  EXPECT_THAT(Get(*control), HasReason(Reason::UNAVAILABLE));
+  look();
+  EXPECT_THAT(answers[0], IsOk());
+  EXPECT_THAT(answers[1], HasReason(Reason::UNAVAILABLE));
+  EXPECT_TRUE(Make({"c"})->Elsewhere().empty());
+}
+
 TEST_F(RoamingControlTest, CallsThatFailTogetherMoveOnce) {
   const auto control = Make({"a", "b", "c"});
   Fail("a", Broken(), 3);
