@@ -29,12 +29,6 @@ size_t TakeBody(char* bytes, size_t /*one*/, size_t size, void* transfer) {
   return size;
 }
 
-// Anything but 0 ends the transfer.
-int ShallEnd(void* transfer, curl_off_t /*down*/, curl_off_t /*downed*/,
-             curl_off_t /*up*/, curl_off_t /*upped*/) {
-  return static_cast<Transfer*>(transfer)->stop.stop_requested() ? 1 : 0;
-}
-
 // libcurl wants this once, before anything else.
 bool InitializeOnce() {
   static const bool done = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
@@ -42,6 +36,7 @@ bool InitializeOnce() {
 }
 
 using Handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
+using Multi = std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)>;
 using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
 void AddHeader(const std::string& line, Headers& headers) {
@@ -63,9 +58,6 @@ void SetOptions(CURL* handle, const HttpRequest& request, Transfer& transfer) {
       static_cast<long>(absl::ToInt64Milliseconds(request.timeout)));
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &TakeBody);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &ShallEnd);
-  curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &transfer);
-  curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   const bool has_secret =
       !request.username.empty() || !request.bearer_token.empty();
   if (has_secret && absl::StartsWith(request.url, "http://")) {
@@ -101,6 +93,36 @@ absl::Status ErrorOf(CURLcode code, const HttpRequest& request,
   return MakeError(reason, absl::StrCat(what, curl_easy_strerror(code)));
 }
 
+// As curl_easy_perform, which looks for a stop but once a second.
+CURLcode Perform(CURL* handle, const std::stop_token& stop) {
+  const Multi multi(curl_multi_init(), &curl_multi_cleanup);
+  if (multi == nullptr) return CURLE_OUT_OF_MEMORY;
+  if (curl_multi_add_handle(multi.get(), handle) != CURLM_OK) {
+    return CURLE_FAILED_INIT;
+  }
+  CURLcode code = CURLE_ABORTED_BY_CALLBACK;
+  {
+    const std::stop_callback wake(stop,
+                                  [&multi] { curl_multi_wakeup(multi.get()); });
+    int running = 1;
+    // Woken by the stop as well: the time is but a bound.
+    while (running > 0 && !stop.stop_requested() &&
+           curl_multi_perform(multi.get(), &running) == CURLM_OK) {
+      if (running == 0) break;
+      if (curl_multi_poll(multi.get(), nullptr, 0, 1'000, nullptr) !=
+          CURLM_OK) {
+        break;
+      }
+    }
+  }
+  int left = 0;
+  if (const CURLMsg* const message = curl_multi_info_read(multi.get(), &left)) {
+    code = message->data.result;
+  }
+  curl_multi_remove_handle(multi.get(), handle);
+  return code;
+}
+
 }  // namespace
 
 absl::StatusOr<HttpResponse> HttpGet(const HttpRequest& request,
@@ -123,7 +145,7 @@ absl::StatusOr<HttpResponse> HttpGet(const HttpRequest& request,
               headers);
   }
   curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
-  const CURLcode code = curl_easy_perform(handle.get());
+  const CURLcode code = Perform(handle.get(), stop);
   if (code != CURLE_OK) return ErrorOf(code, request, transfer);
   long status = 0;
   curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);

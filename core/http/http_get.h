@@ -37,7 +37,7 @@ struct HttpResponse {
 // Certificates are always checked. A secret goes over plain http without any
 // proxy. Redirects are not followed: they could lead
 // a password elsewhere, and are an answer like any other. Blocks: until the
-// answer, the time-out, or about a second after `stop`. Errors: UNAVAILABLE: no
+// answer, the time-out, or soon after `stop`. Errors: UNAVAILABLE: no
 // answer; DEADLINE; CANCELLED: `stop`; RECORD_TOO_LARGE; INVALID_CONFIG: the
 // URL is none. No secret appears in them (INV-10).
 absl::StatusOr<HttpResponse> HttpGet(const HttpRequest& request,

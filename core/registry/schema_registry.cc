@@ -5,10 +5,13 @@
 #include "core/base/status_macros.h"
 #include "core/format/avro/avro_schema.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/strip.h>
 #include <simdjson.h>
 
+#include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -41,6 +44,22 @@ absl::string_view TextOf(const simdjson::dom::object& of,
   return {text.data(), text.size()};
 }
 
+// As one piece of a path.
+std::string EscapeUrl(absl::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
+        c == '_' || c == '~') {
+      escaped += c;
+    } else {
+      absl::StrAppend(
+          &escaped, "%",
+          absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
+  return escaped;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SchemaSource>> SchemaRegistry::Make(
@@ -62,22 +81,90 @@ absl::StatusOr<std::unique_ptr<SchemaSource>> SchemaRegistry::Make(
   return std::make_unique<SchemaRegistry>(std::move(request));
 }
 
-absl::StatusOr<std::string> SchemaRegistry::Fetch(uint32_t id,
-                                                  const std::stop_token& stop) {
+// Those of a schema, some of which are still being got.
+struct SchemaRegistry::Task {
+  RegisteredSchema schema;
+  size_t bytes = 0;
+  std::set<SchemaReference> done;
+  // From the schema down to the one being got.
+  std::vector<SchemaReference> open;
+
+  absl::Status Count(const std::string& text) {
+    bytes += text.size();
+    if (bytes <= AvroSchema::kTextBytesMax) return absl::OkStatus();
+    return MakeError(Reason::UNAVAILABLE,
+                     absl::StrCat("the schema and what it refers to have more "
+                                  "than ",
+                                  AvroSchema::kTextBytesMax, " bytes"));
+  }
+};
+
+absl::StatusOr<RegistryAnswer> SchemaRegistry::Get(
+    const std::string& path, const std::string& what,
+    const std::stop_token& stop) const {
   HttpRequest request = request_;
-  absl::StrAppend(&request.url, "/schemas/ids/", id);
+  request.url += path;
   const absl::StatusOr<HttpResponse> response = HttpGet(request, stop);
   if (HasReason(response.status(), Reason::INVALID_CONFIG)) {
     // It says nothing of the schema: messages wait for a better URL.
     return MakeError(Reason::UNAVAILABLE, response.status().message());
   }
   if (!response.ok()) return response.status();
-  return ReadRegistryAnswer(id, response->status, response->body);
+  return ReadRegistryAnswer(what, response->status, response->body);
 }
 
-absl::StatusOr<std::string> ReadRegistryAnswer(uint32_t id, int status,
-                                               absl::string_view body) {
-  const std::string what = absl::StrCat("get schema ", id, ": ");
+absl::StatusOr<RegisteredSchema> SchemaRegistry::Fetch(
+    uint32_t id, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(RegistryAnswer answer,
+                   Get(absl::StrCat("/schemas/ids/", id),
+                       absl::StrCat("schema ", id), stop));
+  Task task;
+  task.schema.text = std::move(answer.text);
+  RETURN_IF_ERROR(task.Count(task.schema.text));
+  RETURN_IF_ERROR(AddReferences(answer.references, task, stop));
+  return std::move(task.schema);
+}
+
+absl::Status SchemaRegistry::AddReferences(
+    const std::vector<SchemaReference>& references, Task& task,
+    const std::stop_token& stop) const {
+  for (const SchemaReference& one : references) {
+    if (task.done.contains(one)) continue;
+    const std::string what =
+        absl::StrCat("version ", one.version, " of '", one.subject, "'");
+    if (std::find(task.open.begin(), task.open.end(), one) != task.open.end()) {
+      return MakeError(
+          Reason::UNAVAILABLE,
+          absl::StrCat("the schema refers to itself, by way of ", what));
+    }
+    if (task.open.size() + task.done.size() >= kReferencesMax) {
+      return MakeError(Reason::UNAVAILABLE,
+                       absl::StrCat("the schema refers to more than ",
+                                    kReferencesMax, " others"));
+    }
+    task.open.push_back(one);
+    absl::StatusOr<RegistryAnswer> answer =
+        Get(absl::StrCat("/subjects/", EscapeUrl(one.subject), "/versions/",
+                         one.version),
+            what, stop);
+    if (HasReason(answer.status(), Reason::INVALID_CONFIG)) {
+      // What refers to it may be good all the same.
+      return MakeError(Reason::UNAVAILABLE, answer.status().message());
+    }
+    RETURN_IF_ERROR(answer.status());
+    RETURN_IF_ERROR(task.Count(answer->text));
+    RETURN_IF_ERROR(AddReferences(answer->references, task, stop));
+    task.open.pop_back();
+    task.done.insert(one);
+    task.schema.references.push_back(std::move(answer->text));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RegistryAnswer> ReadRegistryAnswer(absl::string_view name,
+                                                  int status,
+                                                  absl::string_view body) {
+  const std::string what = absl::StrCat("get ", name, ": ");
   simdjson::dom::parser parser;
   simdjson::dom::object answer;
   const bool is_object =
@@ -94,11 +181,13 @@ absl::StatusOr<std::string> ReadRegistryAnswer(uint32_t id, int status,
     const bool is_known =
         is_object &&
         answer["error_code"].get_uint64().get(code) == simdjson::SUCCESS &&
-        code == 40403;
+        // A schema, a subject, a version.
+        (code == 40403 || code == 40401 || code == 40402);
     if (is_known) {
       return MakeError(
           Reason::NOT_FOUND,
-          absl::StrCat("it has none of this number; register it there, or, if "
+          absl::StrCat("it has no ", name,
+                       "; register it there, or, if "
                        "the message is damaged, read on behind it: another "
                        "connector name with `start: OFFSETS`"));
     }
@@ -122,9 +211,26 @@ absl::StatusOr<std::string> ReadRegistryAnswer(uint32_t id, int status,
   if (!type.empty() && type != "AVRO") {
     return MakeError(
         Reason::INVALID_CONFIG,
-        absl::StrCat("schema ", id, " is of type ", type, ", must be AVRO"));
+        absl::StrCat(name, " is of type ", type, ", must be AVRO"));
   }
-  return std::string(schema);
+  RegistryAnswer read{.text = std::string(schema)};
+  simdjson::dom::array references;
+  if (answer["references"].get_array().get(references) == simdjson::SUCCESS) {
+    for (const simdjson::dom::element element : references) {
+      simdjson::dom::object one;
+      uint64_t version = 0;
+      if (element.get_object().get(one) != simdjson::SUCCESS ||
+          TextOf(one, "subject").empty() ||
+          one["version"].get_uint64().get(version) != simdjson::SUCCESS) {
+        return MakeError(
+            Reason::UNAVAILABLE,
+            absl::StrCat(what, "a reference has no subject and version"));
+      }
+      read.references.push_back(
+          {.subject = std::string(TextOf(one, "subject")), .version = version});
+    }
+  }
+  return read;
 }
 
 }  // namespace penstock::core

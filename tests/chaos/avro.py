@@ -8,7 +8,8 @@ registry wants a password. It is down at first, lets nobody in, answers with
 errors for what is new, is down again, and does not know a number for a long
 time; worker and controller are killed each time. Meanwhile the connectors are
 DEGRADED and say why; in the end every message is in the files once, each key's
-in order, and the one that nobody can read is a dead letter.
+in order, and the one that nobody can read is a dead letter. One type comes by
+a reference to another subject.
 
   PENSTOCK_CHAOS_RECORDS  messages of each topic (2,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
@@ -48,14 +49,19 @@ ORDER = {"type": "record", "name": "Order", "fields": [
                                 "symbols": ["NEW", "PAID"]}}]}
 WIDER_ORDER = {"type": "record", "name": "Order", "fields": [
     {"name": "tags", "type": {"type": "array", "items": "string"}},
-    {"name": "status", "type": {"type": "enum", "name": "Status",
-                                "symbols": ["SENT", "NEW", "PAID"]}},
+    {"name": "status", "type": "shop.Status"},
     {"name": "number", "type": "int"},
     {"name": "amount", "type": {"type": "bytes", "logicalType": "decimal",
                                 "precision": 9, "scale": 2}}]}
+# What the wider order refers to.
+STATUS = {"type": "enum", "name": "shop.Status",
+          "symbols": ["SENT", "NEW", "PAID"]}
+REFERENCES = [{"name": "shop.Status", "subject": "shop/status", "version": 3}]
 OLD_CHANGE, NEW_CHANGE, OLD_ORDER, NEW_ORDER = 7, 70_000, 21, 22
 # Registered last of all; and one that is none of Avro.
 LATE, FOREIGN = 99, 98
+# In place of a number: that version of a subject.
+STATUS_VERSION = -1
 
 
 def envelope(row):
@@ -202,10 +208,15 @@ class Registry:
         self._server.server_close()
 
     def answer(self, request):
-        number = int(request.path.removeprefix("/registry/schemas/ids/"))
+        if request.path.lower() == "/registry/subjects/shop%2fstatus/versions/3":
+            number = STATUS_VERSION
+        else:
+            number = int(request.path.removeprefix("/registry/schemas/ids/"))
         login = base64.b64encode(f"{USER}:{self.password}".encode()).decode()
         if request.headers["Authorization"] != f"Basic {login}":
             status, body = 401, {"error_code": 401, "message": "Unauthorized"}
+        elif number == STATUS_VERSION:
+            status, body = 200, {"schema": json.dumps(STATUS)}
         elif number == FOREIGN:
             status, body = 200, {"schema": "{}", "schemaType": "JSON"}
         elif number in self.unknown:
@@ -214,6 +225,8 @@ class Registry:
             status, body = 500, {"error_code": 50001, "message": "store"}
         else:
             status, body = 200, {"schema": json.dumps(SCHEMAS[number])}
+            if number in (NEW_ORDER, LATE):
+                body["references"] = REFERENCES
         self.answers.append((number, status))
         data = json.dumps(body).encode()
         request.send_response(status)

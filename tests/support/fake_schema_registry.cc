@@ -4,7 +4,6 @@
 #include "core/base/json_text.h"
 
 #include <absl/strings/match.h>
-#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/string_view.h>
 #include <arpa/inet.h>
@@ -25,6 +24,20 @@ std::string Response(int status, absl::string_view body) {
                       " -\r\nContent-Type: application/json\r\n"
                       "Connection: close\r\nContent-Length: ",
                       body.size(), "\r\n\r\n", body);
+}
+
+std::string Body(const std::string& text, const std::string& type,
+                 const std::string& references) {
+  std::string body = "{\"schema\":";
+  AppendJsonString(text, body);
+  if (!type.empty()) {
+    body += ",\"schemaType\":";
+    AppendJsonString(type, body);
+  }
+  if (!references.empty()) {
+    absl::StrAppend(&body, ",\"references\":", references);
+  }
+  return body + "}";
 }
 
 // Whether there is something to read, or to accept, within a moment.
@@ -61,15 +74,17 @@ std::string FakeSchemaRegistry::url() const {
 }
 
 void FakeSchemaRegistry::SetSchema(uint32_t id, std::string text,
-                                   std::string type) {
-  std::string body = "{\"schema\":";
-  AppendJsonString(text, body);
-  if (!type.empty()) {
-    body += ",\"schemaType\":";
-    AppendJsonString(type, body);
-  }
+                                   std::string type, std::string references) {
   MutexLock lock(mu_);
-  schemas_[id] = body + "}";
+  schemas_[absl::StrCat("/schemas/ids/", id)] = Body(text, type, references);
+}
+
+void FakeSchemaRegistry::SetVersion(const std::string& subject,
+                                    uint32_t version, std::string text,
+                                    std::string references) {
+  MutexLock lock(mu_);
+  schemas_[absl::StrCat("/subjects/", subject, "/versions/", version)] =
+      Body(text, "", references);
 }
 
 void FakeSchemaRegistry::SetStatus(std::optional<int> status) {
@@ -137,16 +152,18 @@ std::string FakeSchemaRegistry::AnswerTo(const std::string& head) {
   if (head.find(header_) == std::string::npos) {
     return Response(401, R"({"error_code":401,"message":"who are you"})");
   }
-  constexpr absl::string_view kPath = "GET /schemas/ids/";
-  uint32_t id = 0;
-  const bool is_known =
-      absl::StartsWith(head, kPath) &&
-      absl::SimpleAtoi(head.substr(kPath.size(),
-                                   head.find(' ', kPath.size()) - kPath.size()),
-                       &id);
-  if (!is_known) return Response(404, "not here");
-  const auto schema = schemas_.find(id);
+  constexpr absl::string_view kGet = "GET ";
+  if (!absl::StartsWith(head, kGet)) return Response(404, "not here");
+  const std::string path =
+      head.substr(kGet.size(), head.find(' ', kGet.size()) - kGet.size());
+  const auto schema = schemas_.find(path);
   if (schema != schemas_.end()) return Response(200, schema->second);
+  if (absl::StartsWith(path, "/subjects/")) {
+    return Response(404, R"({"error_code":40402,"message":"no version"})");
+  }
+  if (!absl::StartsWith(path, "/schemas/ids/")) {
+    return Response(404, "not here");
+  }
   return Response(404, R"({"error_code":40403,"message":"Schema not found"})");
 }
 

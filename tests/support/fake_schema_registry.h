@@ -12,8 +12,8 @@
 
 namespace penstock::core {
 
-// Answers `GET /schemas/ids/<number>` as Confluent's registry does, one request
-// after the other.
+// Answers `GET /schemas/ids/<number>`, and of subjects' versions, as
+// Confluent's registry does, one request after the other.
 //
 // Threads:   thread-safe.
 // Lifecycle: running from construction to destruction.
@@ -25,7 +25,12 @@ class FakeSchemaRegistry {
   ~FakeSchemaRegistry();
 
   std::string url() const;
-  void SetSchema(uint32_t id, std::string text, std::string type = "");
+  void SetSchema(uint32_t id, std::string text, std::string type = "",
+                 std::string references = "");
+  // A version of a subject; both have no byte that a URL escapes. `references`:
+  // a JSON array, or nothing.
+  void SetVersion(const std::string& subject, uint32_t version,
+                  std::string text, std::string references = "");
   // From now on every request gets this status; nullopt: what is right.
   void SetStatus(std::optional<int> status);
   // From now on no request is answered, only taken.
@@ -43,8 +48,8 @@ class FakeSchemaRegistry {
   int listener_ = -1;
   uint16_t port_ = 0;
   mutable Mutex mu_;
-  // Bodies.
-  std::map<uint32_t, std::string> schemas_ ABSL_GUARDED_BY(mu_);
+  // Bodies by paths.
+  std::map<std::string, std::string> schemas_ ABSL_GUARDED_BY(mu_);
   std::optional<int> status_ ABSL_GUARDED_BY(mu_);
   bool hangs_ ABSL_GUARDED_BY(mu_) = false;
   std::string header_ ABSL_GUARDED_BY(mu_);

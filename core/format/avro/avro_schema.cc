@@ -282,12 +282,9 @@ class SchemaReader {
   size_t depth_ = 0;
 };
 
-}  // namespace
-
-absl::StatusOr<AvroSchema> AvroSchema::Parse(absl::string_view json) {
-  if (json.size() > kTextBytesMax) {
-    return Bad(absl::StrCat("it is longer than ", kTextBytesMax, " bytes"));
-  }
+// Adds the nodes of the schema `json`; returns the number of its root.
+absl::StatusOr<uint32_t> ReadText(absl::string_view json,
+                                  SchemaReader& reader) {
   simdjson::dom::parser parser;
   element root;
   // A bare name may be written without its quotes.
@@ -297,8 +294,24 @@ absl::StatusOr<AvroSchema> AvroSchema::Parse(absl::string_view json) {
   if (parser.parse(text).get(root) != simdjson::SUCCESS) {
     return Bad("it is no JSON");
   }
+  return reader.Read(root, "");
+}
+
+}  // namespace
+
+absl::StatusOr<AvroSchema> AvroSchema::Parse(
+    absl::string_view json, std::span<const std::string> references) {
+  size_t bytes = json.size();
+  for (const std::string& one : references) bytes += one.size();
+  if (bytes > kTextBytesMax) {
+    return Bad(absl::StrCat("it is longer than ", kTextBytesMax, " bytes"));
+  }
   SchemaReader reader;
-  ASSIGN_OR_RETURN(const uint32_t number, reader.Read(root, ""));
+  for (const std::string& one : references) {
+    const absl::StatusOr<uint32_t> read = ReadText(one, reader);
+    if (!read.ok()) return read.status();
+  }
+  ASSIGN_OR_RETURN(const uint32_t number, ReadText(json, reader));
   return AvroSchema(reader.TakeNodes(), number);
 }
 

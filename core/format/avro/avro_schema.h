@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,8 +74,11 @@ class AvroSchema {
   static constexpr size_t kTextBytesMax = size_t{1} << 20;
   static constexpr size_t kNodesMax = 10'000;
 
-  // Errors: INVALID_CONFIG: `json` is no schema, or beyond these bounds.
-  static absl::StatusOr<AvroSchema> Parse(absl::string_view json);
+  // `references`: schemas whose types it, or a later one of them, names.
+  // Errors: INVALID_CONFIG: `json` is no schema, or with them beyond these
+  // bounds.
+  static absl::StatusOr<AvroSchema> Parse(
+      absl::string_view json, std::span<const std::string> references = {});
 
   const AvroNode& root() const { return nodes_[root_]; }
   const AvroNode& node(uint32_t number) const { return nodes_[number]; }

@@ -72,7 +72,7 @@ void SchemaCache::BeginFetch(uint32_t id) {
   is_fetching_ = true;
   // The one before it has given its answer, and ends.
   thread_.emplace("schema", [this, id](const std::stop_token& stop) {
-    Fetched fetched{.id = id, .text = source_->Fetch(id, stop)};
+    Fetched fetched{.id = id, .schema = source_->Fetch(id, stop)};
     {
       MutexLock lock(mu_);
       fetched_ = std::move(fetched);
@@ -91,11 +91,12 @@ void SchemaCache::TakeFetched() {
   is_fetching_ = false;
   const uint32_t id = fetched->id;
   if (id != std::exchange(failed_id_, id)) failures_ = 0;
-  const absl::Status got = fetched->text.status();
+  const absl::Status got = fetched->schema.status();
   const bool is_none = HasReason(got, Reason::INVALID_CONFIG);
-  absl::StatusOr<AvroSchema> schema = got.ok()
-                                          ? AvroSchema::Parse(*fetched->text)
-                                          : absl::StatusOr<AvroSchema>(got);
+  absl::StatusOr<AvroSchema> schema =
+      got.ok() ? AvroSchema::Parse(fetched->schema->text,
+                                   fetched->schema->references)
+               : absl::StatusOr<AvroSchema>(got);
   const absl::Status status = schema.status();
   if (status.ok()) {
     Keep(id, {.schema = std::make_shared<AvroSchema>(*std::move(schema))});

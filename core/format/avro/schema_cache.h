@@ -41,7 +41,7 @@ std::optional<uint32_t> ReadSchemaId(absl::string_view message);
 // Owner:     a parser.
 // Threads:   as MessageGate.
 // Lifecycle: nothing is fetched before Start. The destructor waits for the
-//            thread, which ends within about a second.
+//            thread, which its source ends soon.
 // Bound:     kSchemasMax schemas that take kBytesMax together, or one that
 // takes
 //            more, and kProblemsMax numbers that have none; those longest
@@ -85,7 +85,7 @@ class SchemaCache final : public MessageGate {
   };
   struct Fetched {
     uint32_t id = 0;
-    absl::StatusOr<std::string> text = std::string();
+    absl::StatusOr<RegisteredSchema> schema = RegisteredSchema();
   };
 
   void TakeFetched();

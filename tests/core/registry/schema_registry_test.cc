@@ -1,11 +1,14 @@
 #include "core/registry/schema_registry.h"
 
 #include "core/base/path_policy.h"
+#include "core/base/thread.h"
+#include "core/format/avro/avro_schema.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/fake_schema_registry.h"
 #include "tests/support/manual_executor.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +16,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 namespace penstock::core {
 namespace {
@@ -21,8 +25,9 @@ using testing::HasSubstr;
 
 class SchemaRegistryTest : public testing::Test {
  protected:
-  absl::StatusOr<std::string> Fetch(SchemaRegistryConfig config, uint32_t id,
-                                    const std::stop_token& stop = {}) {
+  absl::StatusOr<RegisteredSchema> Fetch(SchemaRegistryConfig config,
+                                         uint32_t id,
+                                         const std::stop_token& stop = {}) {
     if (config.url.empty()) config.url = registry_.url();
     absl::StatusOr<std::unique_ptr<SchemaSource>> made =
         SchemaRegistry::Make(config, environment_);
@@ -44,7 +49,7 @@ TEST_F(SchemaRegistryTest, GivesTheSchemaOfANumber) {
   registry_.SetSchema(7, R"({"type":"long"})");
   const auto schema = Fetch({.url = registry_.url() + "/"}, 7);
   ASSERT_OK(schema.status());
-  EXPECT_EQ(*schema, R"({"type":"long"})");
+  EXPECT_EQ(schema->text, R"({"type":"long"})");
   EXPECT_THAT(Fetch({}, 8).status(), HasReason(Reason::NOT_FOUND));
 }
 
@@ -65,6 +70,54 @@ TEST_F(SchemaRegistryTest, TroubleMayPass) {
   EXPECT_THAT(Fetch({}, 1).status(), HasReason(Reason::UNAVAILABLE));
   EXPECT_THAT(Fetch({.url = "http://127.0.0.1:1"}, 1).status(),
               HasReason(Reason::UNAVAILABLE));
+}
+
+std::string Reference(absl::string_view subject, int version) {
+  return absl::StrCat(R"({"name":"n","subject":")", subject, R"(","version":)",
+                      version, "}");
+}
+
+TEST_F(SchemaRegistryTest, ReferencesComeBeforeWhatNeedsThem) {
+  registry_.SetSchema(
+      1, "top", "",
+      absl::StrCat("[", Reference("b", 2), ",", Reference("a b/c", 1), "]"));
+  registry_.SetVersion("b", 2, "B",
+                       absl::StrCat("[", Reference("a b/c", 1), "]"));
+  registry_.SetVersion("a%20b%2fc", 1, "A");
+  const auto schema = Fetch({}, 1);
+  ASSERT_OK(schema.status());
+  EXPECT_EQ(schema->text, "top");
+  EXPECT_THAT(schema->references, testing::ElementsAre("A", "B"));
+  // Each once.
+  EXPECT_EQ(registry_.requests(), 3);
+}
+
+// They may be mended, and messages wait.
+TEST_F(SchemaRegistryTest, ReferencesThatCannotBeHadAreTroubleThatMayPass) {
+  registry_.SetSchema(1, "top", "", absl::StrCat("[", Reference("b", 2), "]"));
+  EXPECT_THAT(Fetch({}, 1).status(), HasReason(Reason::NOT_FOUND));
+  registry_.SetVersion("b", 2, "B", absl::StrCat("[", Reference("c", 1), "]"));
+  registry_.SetVersion("c", 1, "C", absl::StrCat("[", Reference("b", 2), "]"));
+  const absl::Status cycle = Fetch({}, 1).status();
+  EXPECT_THAT(cycle, HasReason(Reason::UNAVAILABLE));
+  EXPECT_THAT(cycle.message(), HasSubstr("itself, by way of version 2 of 'b'"));
+  registry_.SetVersion("b", 2, "B", "[{}]");
+  EXPECT_THAT(Fetch({}, 1).status(), HasReason(Reason::UNAVAILABLE));
+}
+
+TEST_F(SchemaRegistryTest, ReferencesAreBounded) {
+  const size_t count = SchemaRegistry::kReferencesMax + 1;
+  registry_.SetSchema(1, "top", "", absl::StrCat("[", Reference("s", 1), "]"));
+  for (size_t i = 1; i < count; ++i) {
+    registry_.SetVersion(
+        "s", static_cast<uint32_t>(i), "x",
+        absl::StrCat("[", Reference("s", static_cast<int>(i) + 1), "]"));
+  }
+  const absl::Status many = Fetch({}, 1).status();
+  EXPECT_THAT(many, HasReason(Reason::UNAVAILABLE));
+  EXPECT_THAT(many.message(), HasSubstr("more than 64"));
+  registry_.SetVersion("s", 1, std::string(AvroSchema::kTextBytesMax, 'x'));
+  EXPECT_THAT(Fetch({}, 1).status().message(), HasSubstr("1048576 bytes"));
 }
 
 // It would be none of Avro, and every message bad.
@@ -94,6 +147,19 @@ TEST_F(SchemaRegistryTest, ARequestEndsByItsTimeOutAndBeforeIfItIsStopped) {
       HasReason(Reason::CANCELLED));
 }
 
+TEST_F(SchemaRegistryTest, ARequestThatHangsIsWokenByItsStop) {
+  registry_.SetHangs(true);
+  std::stop_source stop;
+  Thread stopper("stopper", [&](const std::stop_token& /*unused*/) {
+    // Once it is taken there is nothing but the stop that ends it.
+    while (registry_.requests() == 0) std::this_thread::yield();
+    stop.request_stop();
+  });
+  EXPECT_THAT(
+      Fetch({.timeout = absl::Minutes(1)}, 1, stop.get_token()).status(),
+      HasReason(Reason::CANCELLED));
+}
+
 // The secrets are those of the files; none is in what is said of a failure.
 TEST_F(SchemaRegistryTest, SecretsComeByReference) {
   registry_.SetSchema(1, "\"long\"");
@@ -117,11 +183,11 @@ TEST_F(SchemaRegistryTest, SecretsComeByReference) {
 }
 
 TEST(RegistryAnswerTest, MustBeOne) {
-  EXPECT_THAT(ReadRegistryAnswer(1, 200, "").status(),
+  EXPECT_THAT(ReadRegistryAnswer("schema 1", 200, "").status(),
               HasReason(Reason::UNAVAILABLE));
-  EXPECT_THAT(ReadRegistryAnswer(1, 200, "<html>").status(),
+  EXPECT_THAT(ReadRegistryAnswer("schema 1", 200, "<html>").status(),
               HasReason(Reason::UNAVAILABLE));
-  EXPECT_THAT(ReadRegistryAnswer(1, 200, "{\"schema\":1}").status(),
+  EXPECT_THAT(ReadRegistryAnswer("schema 1", 200, "{\"schema\":1}").status(),
               HasReason(Reason::UNAVAILABLE));
 }
 

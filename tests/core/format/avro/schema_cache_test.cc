@@ -34,16 +34,16 @@ class ScriptedSource final : public SchemaSource {
  public:
   struct Script {
     Mutex mu;
-    std::deque<absl::StatusOr<std::string>> answers ABSL_GUARDED_BY(mu);
+    std::deque<absl::StatusOr<RegisteredSchema>> answers ABSL_GUARDED_BY(mu);
     int asked ABSL_GUARDED_BY(mu) = 0;
   };
   explicit ScriptedSource(Script& script) : script_(script) {}
 
-  absl::StatusOr<std::string> Fetch(uint32_t /*id*/,
-                                    const std::stop_token& /*stop*/) override {
+  absl::StatusOr<RegisteredSchema> Fetch(
+      uint32_t /*id*/, const std::stop_token& /*stop*/) override {
     MutexLock lock(script_.mu);
     ++script_.asked;
-    absl::StatusOr<std::string> answer = script_.answers.front();
+    absl::StatusOr<RegisteredSchema> answer = script_.answers.front();
     if (script_.answers.size() > 1) script_.answers.pop_front();
     return answer;
   }
@@ -67,7 +67,10 @@ class SchemaCacheTest : public testing::Test {
       woken_.NotifyAll();
     });
   }
-  void Answer(absl::StatusOr<std::string> answer) {
+  void Answer(std::string text) {
+    Answer(RegisteredSchema{.text = std::move(text)});
+  }
+  void Answer(absl::StatusOr<RegisteredSchema> answer) {
     MutexLock lock(script_.mu);
     script_.answers.push_back(std::move(answer));
   }
@@ -184,6 +187,23 @@ TEST_F(SchemaCacheTest, OneThatCannotBeReadHereIsWaitedFor) {
   executor_.fake_clock().Advance(SchemaCache::kBackoffMax);
   EXPECT_TRUE(Ask(1));
   EXPECT_NE(cache_.Find(1)->schema, nullptr);
+}
+
+TEST_F(SchemaCacheTest, ReferencesDeclareTypesOfTheSchema) {
+  Answer(RegisteredSchema{
+      .text = R"({"type":"record","name":"r","fields":)"
+              R"([{"name":"v","type":"b.T"},{"name":"w","type":"a.E"}]})",
+      .references = {R"({"type":"enum","name":"a.E","symbols":["X"]})",
+                     R"({"type":"record","name":"b.T","fields":)"
+                     R"([{"name":"e","type":"a.E"}]})"}});
+  EXPECT_TRUE(Ask(1));
+  ASSERT_NE(cache_.Find(1), nullptr);
+  const std::shared_ptr<const AvroSchema> schema = cache_.Find(1)->schema;
+  ASSERT_NE(schema, nullptr);
+  const AvroNode& root = schema->root();
+  EXPECT_THAT(root.names, ElementsAre("v", "w"));
+  EXPECT_EQ(schema->node(root.children[0]).type, AvroType::kRecord);
+  EXPECT_EQ(schema->node(root.children[1]).type, AvroType::kEnum);
 }
 
 TEST_F(SchemaCacheTest, NumbersWithoutSchemasPutNoSchemaOut) {
