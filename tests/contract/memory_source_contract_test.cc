@@ -1,5 +1,5 @@
 // The contract suite for sources, over the smallest right source.
-#include "tests/contract/memory_source.h"
+#include "deploy/examples/source/memory_source.h"
 #include "tests/contract/source_suite.h"
 
 #include <absl/strings/str_cat.h>

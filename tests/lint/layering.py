@@ -74,8 +74,9 @@ MAY_INCLUDE = {
     "client/cli": ANY_CORE + ("client", "proto/wire", "proto/penstock"),
     "client": PROTOCOL + ("core/pg", "core/tls", "proto/wire", "proto/penstock"),
     "tests/support": ANY_CORE + ("client/controller/state_store.h",),
+    "deploy/examples/source": EXTENSION,
     "tests/contract": ANY_CORE
-    + ("client/controller", "tests/support"),
+    + ("client/controller", "deploy/examples/source", "tests/support"),
     "tests/core": ANY_CORE + ("tests/support", "tests/contract"),
     "tests": ANY_CORE + ("proto", "server", "client", "tests"),
 }
@@ -85,7 +86,7 @@ MAY_NOT_INCLUDE = {
     "client/controller": ("client/cli", "client/conformance",
                           "client/internal"),
 }
-PROJECT_TOPS = ("core", "proto", "server", "client", "tests")
+PROJECT_TOPS = ("core", "proto", "server", "client", "deploy", "tests")
 
 # Directories that must not see these headers, not even through another header
 # of ours.
@@ -95,6 +96,7 @@ OUTSIDE = re.compile(
 )
 MAY_NOT_SEE = {
     "core": OUTSIDE,
+    "deploy": OUTSIDE,
     "tests/core": OUTSIDE,
     "tests/support": OUTSIDE,
     "tests/contract": OUTSIDE,

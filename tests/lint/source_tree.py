@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-CODE_DIRS = ("core", "proto", "server", "client", "tests")
+CODE_DIRS = ("core", "proto", "server", "client", "deploy", "tests")
 CPP_SUFFIXES = (".h", ".cc")
 SKIPPED = 77  # ctest: SKIP_RETURN_CODE
 

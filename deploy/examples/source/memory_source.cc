@@ -1,4 +1,4 @@
-#include "tests/contract/memory_source.h"
+#include "deploy/examples/source/memory_source.h"
 
 #include "core/base/clock.h"
 #include "core/base/error.h"

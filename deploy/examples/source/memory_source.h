@@ -1,12 +1,11 @@
-// The smallest right source: what the contract suite is proved with, and what
-// a new source can be copied from.
+// The smallest right source: what a new source can be copied from, and what the
+// contract suite is proved with. See deploy/docs/connectors.md.
 #pragma once
 
 #include "core/base/mutex.h"
 #include "core/contract/endpoint.h"
 #include "core/contract/ft_model.h"
 #include "core/record/record.h"
-#include "tests/support/recording_consumer.h"
 
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
