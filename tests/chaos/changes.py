@@ -19,6 +19,7 @@ import sys
 import time
 
 import harness
+import kafka_broker
 
 KEYS = 40
 
@@ -51,11 +52,22 @@ def make_changes(count, seed):
 
 
 class Broker:
-    """librdkafka's mock, and kcat to write to it."""
+    """librdkafka's mock, or without one a real broker, and kcat to write.
 
-    def __init__(self, program, log):
+    `topics`: {name: partitions}; the mock makes any that it is asked for.
+    """
+
+    def __init__(self, mock, directory, log, topics):
+        self._real = self._process = None
+        if mock is None:
+            self._real = kafka_broker.KafkaBroker(
+                os.path.join(directory, "kafka"))
+            self.bootstrap = self._real.bootstrap
+            for topic, partitions in topics.items():
+                self._real.make_topic(topic, partitions)
+            return
         self._process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [mock], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=log, preexec_fn=harness.die_with_parent)
         self.bootstrap = (self._process.stdout.readline().decode().strip()
                           .removeprefix("BROKERS="))
@@ -79,8 +91,20 @@ class Broker:
         return done.stdout.decode().splitlines()
 
     def end(self):
+        if self._real is not None:
+            self._real.end()
+            return
         self._process.kill()
         self._process.wait()
+
+
+def need_broker(mock):
+    """Ends a script that cannot have the Broker that it wants."""
+    if mock is None:
+        kafka_broker.need_kafka()
+    elif shutil.which("kcat") is None:
+        print("NOTHING WAS TESTED: kcat is not installed")
+        raise SystemExit(77)
 
 
 def write_pipeline(directory, broker, topic, connector):
@@ -201,13 +225,11 @@ level: at_least_once
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
-    parser.add_argument("--mock", help="the program penstock_kafka_mock",
-                        required=True)
+    parser.add_argument("--mock", help="the program penstock_kafka_mock; "
+                        "without it a real broker is asked for")
     arguments = parser.parse_args()
     harness.need_postgres()
-    if shutil.which("kcat") is None:
-        print("NOTHING WAS TESTED: kcat is not installed")
-        raise SystemExit(77)
+    need_broker(arguments.mock)
     records = harness.setting("RECORDS", 4_000)
     seed = harness.setting("SEED", time.time_ns() % 10**9)
     print(f"changes: seed {seed}, {records} changes", flush=True)
@@ -217,7 +239,8 @@ def main():
         with open(os.path.join(directory, "servers.log"), "wb") as log:
             server = harness.PostgresServer(
                 os.path.join(directory, "postgres"), log)
-            broker = Broker(arguments.mock, log)
+            broker = Broker(arguments.mock, directory, log,
+                            {"json": 1, "rows": 1})
         try:
             write_changes(broker, changes)
             into_a_table(programs, harness.fresh(os.path.join(
