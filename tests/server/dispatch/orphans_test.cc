@@ -308,6 +308,7 @@ class FakeOrphan final : public core::Connector {
   std::vector<core::ErrorEntry> Errors(size_t /*count*/) const override {
     return {};
   }
+  core::ParseErrorCounts ParseErrors() const override { return {}; }
   const std::string& instance() const override { return name_; }
   const std::string& pipeline() const override { return name_; }
   std::shared_ptr<core::CountWatch> completed() const override {
