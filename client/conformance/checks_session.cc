@@ -238,13 +238,17 @@ absl::Status DropsWhatNobodyDesires(Subject& subject) {
   ASSIGN_OR_RETURN(outcomes, Compare(subject, hand, desired));
   RETURN_IF_ERROR(Expect(outcomes[name] == v1::RECONCILIATION_DROPPED,
                          "with it, it is dropped"));
+  // That takes a moment. A Session is asked, which no line repeats.
+  v1::DesiredState once_more;
+  once_more.add_connectors()->set_connector(name);
   const auto give_up = std::chrono::steady_clock::now() +
                        absl::ToChronoMilliseconds(kCheckCallMax);
-  absl::Status gone = hand.Get().status();
-  while (gone.ok() && std::chrono::steady_clock::now() < give_up)
-    gone = hand.Get().status();
-  return ExpectRefused(gone, Reason::NO_SUCH_CONNECTOR,
-                       "a look at what was dropped");
+  do {
+    ASSIGN_OR_RETURN(outcomes, Compare(subject, hand, once_more));
+  } while (outcomes[name] != v1::RECONCILIATION_MISSING &&
+           std::chrono::steady_clock::now() < give_up);
+  return Expect(outcomes[name] == v1::RECONCILIATION_MISSING,
+                "and is gone soon");
 }
 
 absl::Status RepliesCarryIds(Subject& subject) {
