@@ -97,6 +97,8 @@ struct ParseResult {
   // position moved.
   uint64_t records = 0;
   uint64_t lines = 0;
+  // Documents that say no change of a row, and so are no records.
+  uint64_t passed = 0;
   // Of the fragment that was taken: its records and all that stands around
   // them. Above 0 unless the fragment is empty.
   uint32_t bytes = 0;

@@ -69,6 +69,9 @@ class ResultBuilder {
   // Those of the record that was added last, once it was; and blank ones.
   void AddLines(uint64_t lines) { result_.lines += lines; }
 
+  // A document was passed over, as its envelope wants it.
+  void AddPassed() { ++result_.passed; }
+
   // Appends the row of the record that is added next.
   void AddRow(std::span<const Value> row) { batch_.AddRow(row); }
   // The same of nulls, to be filled in; DropRow drops it again.

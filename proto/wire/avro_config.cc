@@ -59,7 +59,8 @@ ConfigPtr AvroFromProto(const v1::AvroFormat& spec,
   }
   config->key = PENSTOCK_GIVEN(spec, key);
   config->envelope = EnvelopeFromProto(
-      PENSTOCK_GIVEN(spec, envelope), spec.envelope_columns(), own, violations);
+      PENSTOCK_GIVEN(spec, envelope), spec.envelope_columns(),
+      PENSTOCK_GIVEN(spec, unavailable_value), own, violations);
   Check(*config, path, violations);
   return config;
 }

@@ -78,6 +78,15 @@ void CheckKey(const std::string& key, const std::string& path,
                  kMalformed);
 }
 
+void CheckFraming(v1::RawFraming framing, const std::string& path,
+                  Violations& violations) {
+  if (framing == v1::RAW_FRAMING_LINES || framing == v1::RAW_FRAMING_BLOB) {
+    return;
+  }
+  violations.Add(path, absl::StrCat("is ", framing, ", must be LINES or BLOB"),
+                 framing == 0 ? kUnspecified : kUnknownValue);
+}
+
 // Of a format that has a key, an envelope and nothing else.
 template <typename Config, typename Format>
 ConfigPtr KeyedFormat(const Format& format, const core::ConnectorLimits& limits,
@@ -88,9 +97,9 @@ ConfigPtr KeyedFormat(const Format& format, const core::ConnectorLimits& limits,
     CheckKey(format.key(), JoinPath(path, "key"), violations);
     config->key = format.key();
   }
-  config->envelope =
-      EnvelopeFromProto(PENSTOCK_GIVEN(format, envelope),
-                        format.envelope_columns(), path, violations);
+  config->envelope = EnvelopeFromProto(
+      PENSTOCK_GIVEN(format, envelope), format.envelope_columns(),
+      PENSTOCK_GIVEN(format, unavailable_value), path, violations);
   return config;
 }
 
@@ -144,6 +153,11 @@ ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
     case v1::FormatSpec::kRaw: {
       auto config = std::make_shared<core::RawConfig>();
       config->record_bytes_max = limits.record_bytes_max;
+      if (spec.raw().has_framing()) {
+        config->is_blob = spec.raw().framing() == v1::RAW_FRAMING_BLOB;
+        CheckFraming(spec.raw().framing(), JoinPath(path, "raw.framing"),
+                     violations);
+      }
       return config;
     }
     case v1::FormatSpec::kNdjson:
@@ -257,7 +271,10 @@ v1::SourceSpec SourceToProto(const core::ComponentConfig& config) {
 v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
   v1::FormatSpec result;
   if (config.type() == "raw") {
-    result.mutable_raw();
+    v1::RawFormat& raw = *result.mutable_raw();
+    if (As<core::RawConfig>(config).is_blob) {
+      raw.set_framing(v1::RAW_FRAMING_BLOB);
+    }
   } else if (config.type() == "ndjson") {
     KeyedToProto(As<core::NdjsonConfig>(config), *result.mutable_ndjson());
   } else if (config.type() == "json") {

@@ -4,6 +4,11 @@
 #include "proto/wire/field_reader.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace penstock::wire {
 namespace {
@@ -21,10 +26,22 @@ std::optional<core::EnvelopeKind> KindFromProto(v1::Envelope kind) {
   }
 }
 
+// Whether it is found wherever it stands in a document's bytes.
+bool IsPlaceholder(absl::string_view text) {
+  constexpr size_t kBytesMax = 256;
+  constexpr absl::string_view kEscaped = "\"\\/<>&'";
+  return !text.empty() && text.size() <= kBytesMax &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return c >= ' ' && c <= '~' &&
+                  kEscaped.find(c) == absl::string_view::npos;
+         });
+}
+
 }  // namespace
 
 core::EnvelopeConfig EnvelopeFromProto(std::optional<v1::Envelope> kind,
                                        const v1::EnvelopeColumns& columns,
+                                       std::optional<std::string> unavailable,
                                        const std::string& path,
                                        Violations& violations) {
   FieldReader fields(path, violations);
@@ -49,6 +66,18 @@ core::EnvelopeConfig EnvelopeFromProto(std::optional<v1::Envelope> kind,
                "`envelope`",
                kContradiction);
   }
+  if (!unavailable.has_value()) return config;
+  if (config.kind != core::EnvelopeKind::kDebezium) {
+    fields.Add("unavailable_value",
+               "is of the envelope debezium; set `envelope`, or leave it out",
+               kContradiction);
+  } else if (!IsPlaceholder(*unavailable)) {
+    fields.Add("unavailable_value",
+               "must be 1 to 256 printable ASCII characters, none of which "
+               "JSON escapes (\" \\ / < > & ')",
+               kMalformed);
+  }
+  config.unavailable_value = *std::move(unavailable);
   return config;
 }
 

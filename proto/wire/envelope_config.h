@@ -13,6 +13,7 @@ namespace penstock::wire {
 // Of the format whose fields are named below `path`.
 core::EnvelopeConfig EnvelopeFromProto(std::optional<v1::Envelope> kind,
                                        const v1::EnvelopeColumns& columns,
+                                       std::optional<std::string> unavailable,
                                        const std::string& path,
                                        Violations& violations);
 
@@ -24,6 +25,9 @@ template <typename Format>
 void EnvelopeToProto(const core::EnvelopeConfig& config, Format& format) {
   if (config.kind == core::EnvelopeKind::kRaw) return;
   format.set_envelope(EnvelopeKindToProto(config.kind));
+  if (config.unavailable_value != core::EnvelopeConfig::kUnavailableByDefault) {
+    format.set_unavailable_value(config.unavailable_value);
+  }
   if (config.HasColumns()) {
     *format.mutable_envelope_columns() = EnvelopeColumnsToProto(config);
   }

@@ -1,5 +1,7 @@
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
+#include "core/format/raw/config.h"
+#include "core/sources/file/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/components.h"
 #include "proto/wire/enums.h"
@@ -307,6 +309,28 @@ void ReadSchema(const v1::ConnectorSpec& from, FieldReader& fields,
   }
 }
 
+// A blob ends with its input, and nothing in it says where.
+void CheckBlobs(const core::ConnectorSpec& spec, FieldReader& fields) {
+  if (spec.format == nullptr || spec.format->type() != "raw" ||
+      !static_cast<const core::RawConfig&>(*spec.format).is_blob) {
+    return;
+  }
+  if (spec.source != nullptr && spec.source->type() == "file" &&
+      static_cast<const core::FileSourceConfig&>(*spec.source).follow) {
+    fields.Add("source.file.follow",
+               "does not go with framing BLOB: a file that is followed has no "
+               "end, and its record neither",
+               kContradiction);
+  }
+  if (spec.sink != nullptr && spec.sink->type() != "kafka") {
+    fields.Add("format.raw.framing",
+               absl::StrCat("is BLOB, which a sink ", spec.sink->type(),
+                            " cannot part again; send messages (kafka), or "
+                            "lines"),
+               kContradiction);
+  }
+}
+
 void ReadComponents(const v1::ConnectorSpec& from, FieldReader& fields,
                     core::ConnectorSpec& to) {
   to.source = SourceFromProto(from.source(), to.limits, fields.Path("source"),
@@ -348,6 +372,7 @@ core::ConnectorSpec SpecFromProto(const v1::ConnectorSpec& spec,
                              FieldReader(fields.Path("limits"), violations));
   ReadComponents(spec, fields, result);
   ReadSchema(spec, fields, result);
+  CheckBlobs(result, fields);
   if (spec.has_orphan_timeout()) {
     result.orphan_timeout =
         fields.Time("orphan_timeout", spec.orphan_timeout(), absl::Hours(1),

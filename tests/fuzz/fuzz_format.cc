@@ -118,6 +118,13 @@ const std::vector<std::pair<std::string, MakeParser>>& Formats() {
              config.record_bytes_max = record_bytes_max;
              return *MakeRawParser(config);
            }},
+          {"blob",
+           [](size_t record_bytes_max) {
+             RawConfig config;
+             config.record_bytes_max = record_bytes_max;
+             config.is_blob = true;
+             return *MakeRawParser(config);
+           }},
           {"ndjson",
            [](size_t record_bytes_max) {
              return *MakeNdjsonParser(WithKey<NdjsonConfig>(record_bytes_max),

@@ -149,7 +149,7 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeAvroParser(
   }
   AvroParser::Options options{.record_bytes_max = avro->record_bytes_max,
                               .schema = schema,
-                              .envelope = avro->envelope.kind,
+                              .envelope = avro->envelope,
                               .make_source = std::move(make_source)};
   ASSIGN_OR_RETURN(options.key, KeyPath::ParseIfAny(avro->key));
   ASSIGN_OR_RETURN(options.columns,

@@ -55,7 +55,7 @@ class AvroParser final : public GatedParser {
     std::optional<KeyPath> key = {};
     // At least one column.
     Schema schema = {};
-    EnvelopeKind envelope = EnvelopeKind::kRaw;
+    EnvelopeConfig envelope = {};
     ChangeColumns columns = {};
     // Of every message; null: each says its number, and `registry` has it.
     std::shared_ptr<const AvroSchema> written_with = {};

@@ -71,30 +71,30 @@ ParseResult JsonParser::Parse(const Fragment& fragment) {
       break;
     }
     at = scanner.Next(text, begin).value_or(text.size());
-    const size_t place = scanner.kind() == ValueScanner::Kind::kValue
-                             ? scanner.value_begin()
-                             : begin;
+    const size_t place = PlaceOf(scanner, begin);
     task.result.AddLines(CountLines(text.substr(counted, place - counted)));
     counted = place;
     AddUnit(task, scanner, static_cast<uint32_t>(begin),
-            static_cast<uint32_t>(at));
+            static_cast<uint32_t>(place), static_cast<uint32_t>(at));
   }
   task.result.AddLines(CountLines(text.substr(counted, at - counted)) +
                        fragment.cut_lines);
   return std::move(task.result).Build(static_cast<uint32_t>(at));
 }
 
+size_t JsonParser::PlaceOf(const ValueScanner& scanner, size_t begin) const {
+  if (scanner.kind() != ValueScanner::Kind::kValue) return begin;
+  // How much of it a source has read does not show.
+  const bool is_far = scanner.value_begin() - begin >= UnitBytesMax();
+  return is_far ? begin : scanner.value_begin();
+}
+
 void JsonParser::AddUnit(JsonTask& task, const ValueScanner& scanner,
-                         uint32_t begin, uint32_t end) {
-  const size_t unit_bytes_max = records_.record_bytes_max() + kFramingBytesMax;
+                         uint32_t begin, uint32_t place, uint32_t end) {
   const bool is_value = scanner.kind() == ValueScanner::Kind::kValue;
-  const auto place =
-      is_value ? static_cast<uint32_t>(scanner.value_begin()) : begin;
-  if (task.fragment.is_cut || end - begin > unit_bytes_max ||
+  if (task.fragment.is_cut || end - begin > UnitBytesMax() ||
       (is_value && end - place > records_.record_bytes_max())) {
-    // How much of it a source has read does not show.
-    const bool is_far = place - begin >= unit_bytes_max;
-    return records_.AddTooLarge(task, is_far ? begin : place, end);
+    return records_.AddTooLarge(task, place, end);
   }
   if (is_value) return records_.Add(task, place, end);
   if (scanner.kind() == ValueScanner::Kind::kNone) return;

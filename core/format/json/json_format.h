@@ -61,9 +61,15 @@ class JsonParser final : public Parser {
   size_t RecordBytesMax() const override { return records_.record_bytes_max(); }
 
  private:
+  // From where on a source gives but a unit's beginning.
+  size_t UnitBytesMax() const {
+    return records_.record_bytes_max() + kFramingBytesMax;
+  }
+  // Where what a unit says is said to be: at its value, or at its `begin`.
+  size_t PlaceOf(const ValueScanner& scanner, size_t begin) const;
   // A unit that `scanner` found in text[begin, end).
   void AddUnit(JsonTask& task, const ValueScanner& scanner, uint32_t begin,
-               uint32_t end);
+               uint32_t place, uint32_t end);
 
   JsonRecords records_;
   ParseProgress progress_;

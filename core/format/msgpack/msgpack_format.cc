@@ -66,11 +66,9 @@ MsgpackParser::MsgpackParser(Options options)
       rows_(options_.schema.IsEmpty()
                 ? nullptr
                 : std::make_unique<RowReader>(options_.schema)),
-      changes_(options_.envelope == EnvelopeKind::kRaw
-                   ? nullptr
-                   : std::make_unique<ChangeReader>(
-                         options_.envelope, options_.columns,
-                         KeyPath::NamesOf(options_.key), "bin_envelope_err")) {}
+      changes_(ChangeReader::MakeIfAny(options_.envelope, options_.columns,
+                                       KeyPath::NamesOf(options_.key),
+                                       "bin_envelope_err")) {}
 
 ParseResult MsgpackParser::Parse(const Fragment& fragment) {
   const absl::string_view text(fragment.block->data() + fragment.begin,
@@ -171,7 +169,7 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeMsgpackParser(
                    CheckFormatConfig<MsgpackConfig>(config, "msgpack"));
   MsgpackParser::Options options{.record_bytes_max = msgpack->record_bytes_max,
                                  .schema = schema,
-                                 .envelope = msgpack->envelope.kind};
+                                 .envelope = msgpack->envelope};
   ASSIGN_OR_RETURN(options.key, KeyPath::ParseIfAny(msgpack->key));
   ASSIGN_OR_RETURN(options.columns,
                    ChangeColumns::Make(msgpack->envelope, schema, "msgpack"));

@@ -56,7 +56,7 @@ class MsgpackParser final : public Parser {
     std::optional<KeyPath> key = {};
     // The columns of their rows; empty: they have none.
     Schema schema = {};
-    EnvelopeKind envelope = EnvelopeKind::kRaw;
+    EnvelopeConfig envelope = {};
     ChangeColumns columns = {};
   };
   explicit MsgpackParser(Options options);

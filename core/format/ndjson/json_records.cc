@@ -61,7 +61,7 @@ absl::StatusOr<JsonOptions> JsonOptions::Of(
     absl::string_view format) {
   JsonOptions options{.record_bytes_max = record_bytes_max,
                       .schema = schema,
-                      .envelope = envelope.kind};
+                      .envelope = envelope};
   ASSIGN_OR_RETURN(options.key, KeyPath::ParseIfAny(key));
   ASSIGN_OR_RETURN(options.columns,
                    ChangeColumns::Make(envelope, schema, format));
@@ -70,17 +70,15 @@ absl::StatusOr<JsonOptions> JsonOptions::Of(
 
 JsonRecords::JsonRecords(JsonOptions options)
     : options_(std::move(options)),
-      document_key_(options_.envelope == EnvelopeKind::kRaw ? options_.key
-                                                            : std::nullopt),
+      document_key_(options_.envelope.kind == EnvelopeKind::kRaw
+                        ? options_.key
+                        : std::nullopt),
       rows_(options_.schema.IsEmpty()
                 ? nullptr
                 : std::make_unique<RowReader>(options_.schema)),
-      changes_(options_.envelope == EnvelopeKind::kRaw
-                   ? nullptr
-                   : std::make_unique<ChangeReader>(
-                         options_.envelope, options_.columns,
-                         KeyPath::NamesOf(options_.key), "text_envelope_err")) {
-}
+      changes_(ChangeReader::MakeIfAny(options_.envelope, options_.columns,
+                                       KeyPath::NamesOf(options_.key),
+                                       "text_envelope_err")) {}
 
 void JsonRecords::Add(JsonTask& task, uint32_t begin, uint32_t end) {
   const absl::string_view document = task.text.substr(begin, end - begin);

@@ -47,7 +47,7 @@ struct JsonOptions {
   std::optional<KeyPath> key = {};
   // The columns of their rows; empty: they have none.
   Schema schema = {};
-  EnvelopeKind envelope = EnvelopeKind::kRaw;
+  EnvelopeConfig envelope = {};
   ChangeColumns columns = {};
 
   // Of a format's configuration. Errors: INVALID_CONFIG.

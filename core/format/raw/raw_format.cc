@@ -8,6 +8,8 @@
 #include "core/format/line_encoder.h"
 #include "core/format/line_splitter.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace penstock::core {
@@ -34,6 +36,51 @@ ParseResult RawParser::Parse(const Fragment& fragment) {
   return std::move(result).Build(at);
 }
 
+namespace {
+
+// A blob has no end but its input's.
+class BlobSplitter final : public Splitter {
+ public:
+  std::optional<size_t> Input(absl::string_view /*data*/) override {
+    return std::nullopt;
+  }
+  void Clear() override {}
+  std::optional<size_t> PassSeam(char /*before*/,
+                                 absl::string_view /*behind*/) const override {
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+ParseResult BlobParser::Parse(const Fragment& fragment) {
+  const absl::string_view blob(fragment.block->data() + fragment.begin,
+                               fragment.size);
+  ResultBuilder result(fragment, progress_);
+  if (!blob.empty()) {
+    if (blob.size() <= config_.record_bytes_max && !fragment.is_cut) {
+      result.AddRecord({.value_begin = fragment.begin,
+                        .value_size = fragment.size,
+                        .offset = fragment.offset});
+    } else {
+      result.AddError(0, RecordTooLarge(blob, config_.record_bytes_max));
+    }
+    result.AddLines(
+        static_cast<uint64_t>(std::count(blob.begin(), blob.end(), '\n')) +
+        fragment.cut_lines);
+  }
+  return std::move(result).Build(fragment.size);
+}
+
+std::unique_ptr<Splitter> BlobParser::MakeSplitter() const {
+  return std::make_unique<BlobSplitter>();
+}
+
+void BlobParser::SetPosition(uint64_t record_number, uint64_t line) {
+  progress_.record_number = record_number;
+  progress_.line = line;
+}
+
 std::unique_ptr<Splitter> RawParser::MakeSplitter() const {
   return std::make_unique<LineSplitter>();
 }
@@ -53,14 +100,20 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeRawParser(
                      "or choose a format with fields, such as ndjson",
                      {{"field", "schema"}});
   }
+  if (raw->is_blob) return std::make_unique<BlobParser>(*raw);
   return std::make_unique<RawParser>(*raw);
 }
 
 absl::StatusOr<std::unique_ptr<RowEncoder>> MakeRawEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& /*schema*/) {
-  const absl::Status checked =
-      CheckFormatConfig<RawConfig>(config, "raw").status();
-  if (!checked.ok()) return checked;
+  ASSIGN_OR_RETURN(const RawConfig* const raw,
+                   CheckFormatConfig<RawConfig>(config, "raw"));
+  if (raw->is_blob && frames == FrameKind::kConcatenated) {
+    return MakeError(Reason::INVALID_CONFIG,
+                     "format raw: a reader could not part blobs one behind the "
+                     "other; send messages, or lines",
+                     {{"field", "format.raw.framing"}});
+  }
   return MakeTextEncoder(frames);
 }
 

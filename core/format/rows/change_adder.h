@@ -36,9 +36,9 @@ struct ChangePlace {
 };
 
 // Adds the record that the envelope `document` has in it, unless it is passed
-// over. `rows`: null without columns. `image_of`: where the row is whose tokens
-// it is given.
-// Returns: what is wrong with the envelope or the row; then nothing was added.
+// over, which is counted. `rows`: null without columns. `image_of`: where the
+// row is whose tokens it is given. Returns: what is wrong with the envelope or
+// the row; then nothing was added.
 template <RowTokens Tokens, typename ImageOf>
 std::optional<ParseError> AddChangeTo(ResultBuilder& result,
                                       ChangeReader& changes, RowReader* rows,
@@ -48,6 +48,7 @@ std::optional<ParseError> AddChangeTo(ResultBuilder& result,
   Change<Tokens> change;
   switch (changes.Read(document, arena, change)) {
     case ChangeReader::Verdict::kPassed:
+      result.AddPassed();
       return std::nullopt;
     case ChangeReader::Verdict::kBad:
       return changes.TakeError();

@@ -1,5 +1,6 @@
 #include "core/format/rows/change_reader.h"
 
+#include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 
 #include <string_view>
@@ -24,12 +25,6 @@ constexpr std::array<std::pair<absl::string_view, EnvelopeMember>,
                  {"tableChanges", EnvelopeMember::kTableChanges},
                  {"event_count", EnvelopeMember::kEventCount},
                  {"data_collections", EnvelopeMember::kDataCollections}}};
-
-// Source: Debezium's `unavailable.value.placeholder`, whose default this is. Of
-// bytes it stands in JSON as base64.
-constexpr absl::string_view kUnavailable = "__debezium_unavailable_value";
-constexpr absl::string_view kUnavailableBase64 =
-    "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==";
 
 }  // namespace
 
@@ -84,19 +79,28 @@ const Column& EnvelopeNoNumberColumn() {
   return column;
 }
 
-bool MayMarkUnavailable(absl::string_view document) {
-  const std::string_view text(document.data(), document.size());
-  for (const absl::string_view mark : {kUnavailable, kUnavailableBase64}) {
-    if (text.find(std::string_view(mark.data(), mark.size())) !=
-        std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
+ChangeReader::ChangeReader(const EnvelopeConfig& envelope,
+                           ChangeColumns columns, std::vector<std::string> key,
+                           absl::string_view error_tag)
+    : kind_(envelope.kind),
+      columns_(columns),
+      key_(std::move(key)),
+      error_tag_(error_tag),
+      unavailable_(envelope.unavailable_value),
+      unavailable_base64_(absl::Base64Escape(unavailable_)) {}
+
+std::unique_ptr<ChangeReader> ChangeReader::MakeIfAny(
+    const EnvelopeConfig& envelope, ChangeColumns columns,
+    std::vector<std::string> key, absl::string_view error_tag) {
+  if (envelope.kind == EnvelopeKind::kRaw) return nullptr;
+  return std::make_unique<ChangeReader>(envelope, columns, std::move(key),
+                                        error_tag);
 }
 
-bool MarksUnavailable(absl::string_view text) {
-  return text == kUnavailable || text == kUnavailableBase64;
+bool ChangeReader::MayMarkUnavailable(absl::string_view document) const {
+  const std::string_view text(document.data(), document.size());
+  return text.find(unavailable_) != std::string_view::npos ||
+         text.find(unavailable_base64_) != std::string_view::npos;
 }
 
 ChangeReader::Verdict ChangeReader::JudgeOther(bool is_passed, uint32_t at) {

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,11 +67,6 @@ const Column& EnvelopeNumberColumn();
 // Takes text, perhaps, but no number.
 const Column& EnvelopeNoNumberColumn();
 
-// Whether a document may have a value that stands for one that Debezium was not
-// told (MarksUnavailable). Cheap, and right wherever there is one.
-bool MayMarkUnavailable(absl::string_view document);
-bool MarksUnavailable(absl::string_view text);
-
 // A change, as places in its document.
 template <RowTokens Tokens>
 struct Change {
@@ -111,14 +107,15 @@ class ChangeReader {
  public:
   enum class Verdict : uint8_t { kChange, kPassed, kBad };
 
-  // `key`: names from the row inwards to its key; empty: it has none.
-  // `error_tag`: of envelopes that are none.
-  ChangeReader(EnvelopeKind kind, ChangeColumns columns,
-               std::vector<std::string> key, absl::string_view error_tag)
-      : kind_(kind),
-        columns_(columns),
-        key_(std::move(key)),
-        error_tag_(error_tag) {}
+  // `columns`: those of `envelope`. `key`: names from the row inwards to its
+  // key; empty: it has none. `error_tag`: of envelopes that are none.
+  ChangeReader(const EnvelopeConfig& envelope, ChangeColumns columns,
+               std::vector<std::string> key, absl::string_view error_tag);
+  // The same; null where there is no envelope.
+  static std::unique_ptr<ChangeReader> MakeIfAny(const EnvelopeConfig& envelope,
+                                                 ChangeColumns columns,
+                                                 std::vector<std::string> key,
+                                                 absl::string_view error_tag);
 
   EnvelopeKind kind() const { return kind_; }
   const ChangeColumns& columns() const { return columns_; }
@@ -172,9 +169,15 @@ class ChangeReader {
   // Whether a document without `op` is one of Debezium's that say no change.
   template <RowTokens Tokens>
   static bool IsPassed(Members<Tokens>& members, ValueArena& arena);
+  // Whether a document may have a value that stands for one that Debezium was
+  // not told (MarksUnavailable). Cheap, and right wherever there is one.
+  bool MayMarkUnavailable(absl::string_view document) const;
+  bool MarksUnavailable(absl::string_view text) const {
+    return text == unavailable_ || text == unavailable_base64_;
+  }
   // Of a member of a row, or the first element of an array.
   template <RowTokens Tokens>
-  static bool IsUnavailable(Tokens tokens, ValueArena& arena);
+  bool IsUnavailable(Tokens tokens, ValueArena& arena) const;
 
   template <RowTokens Tokens>
   Verdict ReadInsertDelete(Members<Tokens>& members, uint32_t at,
@@ -200,6 +203,9 @@ class ChangeReader {
   const ChangeColumns columns_;
   const std::vector<std::string> key_;
   const std::string error_tag_;
+  // Of bytes it stands in JSON as base64.
+  const std::string unavailable_;
+  const std::string unavailable_base64_;
   ParseError error_;
 };
 

@@ -227,7 +227,7 @@ bool ChangeReader::FillColumns(const Change<Tokens>& change, ValueArena& arena,
 }
 
 template <RowTokens Tokens>
-bool ChangeReader::IsUnavailable(Tokens tokens, ValueArena& arena) {
+bool ChangeReader::IsUnavailable(Tokens tokens, ValueArena& arena) const {
   if (tokens.Peek() == RowToken::kArray) {
     if (!tokens.HasNext(0, tokens.Enter())) return false;
   } else if (tokens.Peek() == RowToken::kObject) {

@@ -1,6 +1,8 @@
 // What is around the rows of a format's records.
 #pragma once
 
+#include <absl/strings/string_view.h>
+
 #include <cstdint>
 #include <string>
 
@@ -24,6 +26,12 @@ struct EnvelopeConfig {
   std::string timestamp = {};
   std::string source = {};
   std::string before = {};
+  // What stands for a value that Debezium was not told. Source: its property
+  // `unavailable.value.placeholder`, whose default this is.
+  std::string unavailable_value = std::string(kUnavailableByDefault);
+
+  static constexpr absl::string_view kUnavailableByDefault =
+      "__debezium_unavailable_value";
 
   bool HasColumns() const {
     return !op.empty() || !timestamp.empty() || !source.empty() ||

@@ -26,11 +26,22 @@ std::vector<ConnectorMetrics::Sample> FileMetrics::Metrics() const {
       gauge("places_polled",
             "Directories and links that are looked at from time to time only.",
             places_polled)};
-  samples.push_back({.name = "files_lost_total",
-                     .help = "Files that were cut off, replaced or deleted "
-                             "with bytes not read.",
-                     .kind = Kind::kCounter,
-                     .value = static_cast<double>(files_lost.load())});
+  const auto counter = [](const char* name, const char* help,
+                          const std::atomic<uint64_t>& value) {
+    return Sample{.name = name,
+                  .help = help,
+                  .kind = Kind::kCounter,
+                  .value = static_cast<double>(value.load())};
+  };
+  samples.push_back(counter(
+      "files_lost_total",
+      "Files that were cut off, replaced or deleted with bytes not read.",
+      files_lost));
+  samples.push_back(counter(
+      "documents_passed_total",
+      "Documents of an envelope that say no change of a row (heartbeats, "
+      "tombstones, changes of the schema) and were passed over.",
+      documents_passed));
   return samples;
 }
 

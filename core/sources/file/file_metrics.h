@@ -26,6 +26,9 @@ class FileMetrics final : public ConnectorMetrics {
   std::atomic<uint64_t> places_polled{0};
   // Files that were cut off, replaced or deleted with something unread.
   std::atomic<uint64_t> files_lost{0};
+  // Documents that say no change of a row, and so were passed over. Those of
+  // replays are not counted.
+  std::atomic<uint64_t> documents_passed{0};
 };
 
 }  // namespace penstock::core

@@ -164,6 +164,7 @@ absl::StatusOr<bool> FileReader::Work::CannotRead(KnownFile& file,
 
 void FileReader::Work::Stage(const KnownFile& file,
                              RecordReader::Result result) {
+  metrics_->documents_passed.fetch_add(result.passed);
   std::optional<RecordBatch> batch;
   if (!result.batch.IsEmpty()) batch = std::move(result.batch);
   queue_.PushWithAux(std::move(batch), std::move(result.errors),

@@ -210,6 +210,7 @@ void RecordReader::Parse(KnownFile& file, FragmentReader::Piece& piece,
   }
   result.batch = std::move(parsed.batch);
   result.has_moved = true;
+  result.passed = parsed.passed;
   const bool is_last_bad =
       !parsed.errors.empty() && parsed.errors.back().record_number ==
                                     file.position.records + parsed.records;

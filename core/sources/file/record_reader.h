@@ -42,6 +42,8 @@ class RecordReader {
   struct Result {
     RecordBatch batch;
     std::vector<ParseError> errors;
+    // Documents that say no change, and are no records.
+    uint64_t passed = 0;
     // The place has moved, or there is something in here.
     bool has_moved = false;
     // There is nothing more now.

@@ -93,6 +93,7 @@ class Feeder {
                           result.errors.end());
     parsed_.record_count += result.records;
     parsed_.line_count += result.lines;
+    parsed_.passed_count += result.passed;
   }
 
   Parser* parser_;

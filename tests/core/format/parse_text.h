@@ -30,6 +30,8 @@ struct ParsedText {
   StepHash hash;
   uint64_t record_count = 0;
   uint64_t line_count = 0;
+  // Documents that say no change.
+  uint64_t passed_count = 0;
 
   std::vector<std::string> values() const;
   // "(none)" for a record without key.

@@ -2,6 +2,7 @@
 #include "core/format/avro/config.h"
 #include "core/format/json/config.h"
 #include "core/format/msgpack/config.h"
+#include "core/format/raw/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/spec.h"
 #include "tests/proto/wire/spec_text.h"
@@ -43,6 +44,7 @@ TEST(FormatSpecTest, EnvelopesAreTypedAndComeBack) {
   v1::ConnectorSpec given = Smallest();
   v1::JsonFormat& json = *given.mutable_format()->mutable_json();
   json.set_envelope(v1::ENVELOPE_DEBEZIUM);
+  json.set_unavailable_value("not told");
   json.mutable_envelope_columns()->set_op("_op");
   json.mutable_envelope_columns()->set_timestamp("_at");
   json.mutable_envelope_columns()->set_source("_from");
@@ -51,6 +53,7 @@ TEST(FormatSpecTest, EnvelopesAreTypedAndComeBack) {
   const core::EnvelopeConfig& envelope =
       As<core::JsonConfig>(spec.format).envelope;
   EXPECT_EQ(envelope.kind, core::EnvelopeKind::kDebezium);
+  EXPECT_EQ(envelope.unavailable_value, "not told");
   EXPECT_EQ(envelope.op, "_op");
   EXPECT_EQ(envelope.timestamp, "_at");
   EXPECT_EQ(envelope.source, "_from");
@@ -68,6 +71,26 @@ TEST(FormatSpecTest, EnvelopesAreTypedAndComeBack) {
   other.mutable_format()->mutable_msgpack()->set_envelope(v1::ENVELOPE_RAW);
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec plain, SpecFromProto(other));
   EXPECT_FALSE(SpecToProto(plain).format().msgpack().has_envelope());
+}
+
+TEST(FormatSpecTest, BlobsAreForSinksOfMessages) {
+  v1::ConnectorSpec given = Smallest();
+  given.mutable_format()->mutable_raw()->set_framing(v1::RAW_FRAMING_BLOB);
+  EXPECT_THAT(FieldsOf(given),
+              testing::ElementsAre("connectors[0].format.raw.framing"));
+  v1::KafkaSink& kafka = *given.mutable_sink()->mutable_kafka();
+  kafka.set_topic("t");
+  (*kafka.mutable_options())["bootstrap.servers"] = "one:9092";
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  EXPECT_TRUE(As<core::RawConfig>(spec.format).is_blob);
+  EXPECT_EQ(SpecToProto(spec).format().raw().framing(), v1::RAW_FRAMING_BLOB);
+  given.mutable_source()->mutable_file()->set_follow(true);
+  EXPECT_THAT(FieldsOf(given),
+              testing::ElementsAre("connectors[0].source.file.follow"));
+  given.mutable_format()->mutable_raw()->set_framing(v1::RAW_FRAMING_LINES);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec lines, SpecFromProto(given));
+  EXPECT_FALSE(As<core::RawConfig>(lines.format).is_blob);
+  EXPECT_FALSE(SpecToProto(lines).format().raw().has_framing());
 }
 
 TEST(FormatSpecTest, AvroIsTypedAndComesBack) {

@@ -61,6 +61,33 @@ INSTANTIATE_TEST_SUITE_P(
                     v1::ENVELOPE_UNSPECIFIED);
               },
               "format.json.envelope"},
+        Wrong{"RawFramingUnspecified",
+              [](auto& s) {
+                s.mutable_format()->mutable_raw()->set_framing(
+                    v1::RAW_FRAMING_UNSPECIFIED);
+              },
+              "format.raw.framing"},
+        Wrong{"UnavailableValueWithoutDebezium",
+              [](auto& s) {
+                s.mutable_format()->mutable_ndjson()->set_unavailable_value(
+                    "x");
+              },
+              "format.ndjson.unavailable_value"},
+        Wrong{"UnavailableValueThatMayBeEscaped",
+              [](auto& s) {
+                v1::JsonFormat& json = *s.mutable_format()->mutable_json();
+                json.set_envelope(v1::ENVELOPE_DEBEZIUM);
+                json.set_unavailable_value("n/a");
+              },
+              "format.json.unavailable_value"},
+        Wrong{"EmptyUnavailableValue",
+              [](auto& s) {
+                v1::MsgpackFormat& format =
+                    *s.mutable_format()->mutable_msgpack();
+                format.set_envelope(v1::ENVELOPE_DEBEZIUM);
+                format.set_unavailable_value("");
+              },
+              "format.msgpack.unavailable_value"},
         Wrong{"EnvelopeColumnsWithoutEnvelope",
               [](auto& s) {
                 s.mutable_format()

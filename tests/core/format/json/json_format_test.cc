@@ -220,6 +220,21 @@ TEST(JsonSplitterTest, ANumberThatGoesOnLaterWasTorn) {
   EXPECT_EQ(splitter.PassSeam('\n', "1"), 0u);
 }
 
+// Found by the fuzzer: read whole it was said to be in the value's line.
+TEST(JsonParserTest, AValueFarBehindItsBracketIsTooLargeWhereTheBracketIs) {
+  const std::string text = "1\n[\n" + std::string(40, ' ') + "{\"a\":1}\n2\n";
+  const ParsedText whole = ParseWhole(*MakeParser({}, 4), text);
+  EXPECT_THAT(whole.values(), ElementsAre("1", "2"));
+  ASSERT_THAT(whole.tags(), ElementsAre("record_too_large"));
+  EXPECT_EQ(whole.errors[0].line, 2u);
+  EXPECT_EQ(whole.errors[0].byte_offset, 2u);
+  const ParsedText in_reads = ParseInReads(*MakeParser({}, 4), text, 2);
+  ASSERT_THAT(in_reads.tags(), ElementsAre("record_too_large"));
+  EXPECT_EQ(in_reads.errors[0].line, 2u);
+  EXPECT_EQ(in_reads.errors[0].byte_offset, 2u);
+  EXPECT_EQ(in_reads.line_count, whole.line_count);
+}
+
 TEST(JsonEncoderTest, WritesValuesOneBehindTheOther) {
   JsonEncoder encoder;
   FrameBuffer frame;

@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace penstock::core {
@@ -114,6 +116,69 @@ TEST(RawParserTest, AForkHasTheConfigurationAndFreshCounters) {
   const ParsedText parsed = ParseWhole(*fork, "aa\n");
   ASSERT_THAT(parsed.errors, SizeIs(1));
   EXPECT_EQ(parsed.errors[0].record_number, 1u);
+}
+
+std::unique_ptr<Parser> MakeBlobParser(size_t record_bytes_max = 100) {
+  RawConfig config;
+  config.record_bytes_max = record_bytes_max;
+  config.is_blob = true;
+  return *MakeRawParser(config);
+}
+
+TEST(BlobParserTest, AllOfAnInputIsOneRecord) {
+  const std::string text("\xef\xbb\xbfone\n\0\xff\r\n\ntwo", 14);
+  for (const size_t bytes : {1u, 3u, 100u}) {
+    const ParsedText parsed = ParseInReads(*MakeBlobParser(), text, bytes);
+    EXPECT_THAT(parsed.values(), ElementsAre(text));
+    EXPECT_THAT(parsed.keys(), ElementsAre("(none)"));
+    EXPECT_EQ(parsed.records[0].offset, 0);
+    EXPECT_EQ(parsed.line_count, 3u);
+  }
+}
+
+TEST(BlobParserTest, AnEmptyInputHasNoRecord) {
+  const ParsedText parsed = ParseWhole(*MakeBlobParser(), "");
+  EXPECT_EQ(parsed.record_count, 0u);
+}
+
+TEST(BlobParserTest, OneThatIsTooLongIsOneBadRecord) {
+  EXPECT_THAT(ParseWhole(*MakeBlobParser(4), "a\nbc").values(),
+              ElementsAre("a\nbc"));
+  for (const std::string& text :
+       {std::string("a\nb\nc"), std::string(100, '\n')}) {
+    const ParsedText whole = ParseWhole(*MakeBlobParser(4), text);
+    EXPECT_THAT(whole.records, IsEmpty());
+    EXPECT_THAT(whole.tags(), ElementsAre("record_too_large"));
+    EXPECT_EQ(whole.errors[0].line, 1u);
+    EXPECT_EQ(whole.errors[0].byte_offset, 0u);
+    const ParsedText in_reads = ParseInReads(*MakeBlobParser(4), text, 2);
+    EXPECT_THAT(in_reads.tags(), ElementsAre("record_too_large"));
+    EXPECT_EQ(in_reads.line_count, whole.line_count);
+  }
+}
+
+TEST(BlobParserTest, OneThatGrowsBehindItsEndWasTorn) {
+  const auto splitter = MakeBlobParser()->MakeSplitter();
+  EXPECT_EQ(splitter->Input("a\n\n"), std::nullopt);
+  EXPECT_EQ(splitter->PassSeam('a', "\n"), std::nullopt);
+}
+
+TEST(BlobParserTest, NumbersGoOnFromWhereItWasPut) {
+  const std::unique_ptr<Parser> parser = MakeBlobParser(1);
+  parser->SetPosition(7, 30);
+  const ParsedText parsed = ParseWhole(*parser, "aa");
+  ASSERT_THAT(parsed.errors, SizeIs(1));
+  EXPECT_EQ(parsed.errors[0].record_number, 7u);
+  EXPECT_EQ(parsed.errors[0].line, 30u);
+  EXPECT_EQ(ParseWhole(*parser->Fork(), "aa").errors[0].record_number, 1u);
+}
+
+TEST(BlobFormatTest, IsWrittenAsMessagesOnly) {
+  RawConfig config;
+  config.is_blob = true;
+  EXPECT_OK(MakeRawEncoder(config, FrameKind::kMessages));
+  EXPECT_THAT(MakeRawEncoder(config, FrameKind::kConcatenated),
+              HasReason(Reason::INVALID_CONFIG));
 }
 
 TEST(RawFormatTest, IsMadeOfItsConfiguration) {

@@ -116,6 +116,24 @@ TEST(DebeziumTest, WhatSaysNoChangeIsPassedOver) {
   EXPECT_THAT(parsed.records, IsEmpty());
   EXPECT_EQ(parsed.record_count, 0u);
   EXPECT_EQ(parsed.line_count, 7u);
+  EXPECT_EQ(parsed.passed_count, 7u);
+}
+
+TEST(DebeziumTest, WhatStandsForAValueThatWasNotToldCanBeNamed) {
+  const auto tags = [](std::string placeholder, absl::string_view value) {
+    EnvelopeConfig envelope{.kind = EnvelopeKind::kDebezium};
+    envelope.unavailable_value = std::move(placeholder);
+    return ParseLines(envelope,
+                      absl::StrCat(R"({"op":"u","after":{"id":1,"x":")", value,
+                                   R"("}})"))
+        .tags();
+  };
+  EXPECT_THAT(tags("n/a", "n/a"), ElementsAre("text_envelope_err"));
+  // Of bytes its base64.
+  EXPECT_THAT(tags("n/a", "bi9h"), ElementsAre("text_envelope_err"));
+  EXPECT_THAT(tags("n/a", "n/a."), IsEmpty());
+  // It is the only one then.
+  EXPECT_THAT(tags("n/a", "__debezium_unavailable_value"), IsEmpty());
 }
 
 // Rows that were unwrapped before say no change, whatever they are called.

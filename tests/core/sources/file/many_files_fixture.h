@@ -12,6 +12,7 @@
 #include <absl/strings/string_view.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,8 @@ class ManyFilesTest : public testing::Test {
     reader_.reset();
     consumer_ =
         std::make_unique<RecordingConsumer>(FtModel::kExactlyOnce, limits_);
-    absl::StatusOr<OpenedInput> opened = source.Open(
-        *consumer_, *MakeRawParser(RawConfig{}), Schema{}, std::move(resume));
+    absl::StatusOr<OpenedInput> opened =
+        source.Open(*consumer_, make_parser_(), Schema{}, std::move(resume));
     if (!opened.ok()) return opened.status();
     reader_ = std::move(opened->reader);
     position_ = std::move(opened->position);
@@ -108,6 +109,9 @@ class ManyFilesTest : public testing::Test {
   bool HasFailed() const { return consumer_->transcript().HasFatal(); }
 
   FileSourceConfig config_;
+  std::function<std::unique_ptr<Parser>()> make_parser_ = [] {
+    return *MakeRawParser(RawConfig{});
+  };
   RecordingConsumer::Limits limits_;
   FakeFileSystem files_;
   ManualExecutor executor_;

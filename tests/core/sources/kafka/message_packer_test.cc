@@ -167,6 +167,23 @@ TEST_F(MessagePackerTest, ChangesOfDebeziumAreOneRecordEach) {
   EXPECT_EQ(packed.errors[0].byte_offset, 3u);
 }
 
+// Which shard it goes to is then what Debezium made the message's key of.
+TEST_F(MessagePackerTest, ADeletionThatDoesNotTellItsKeyHasTheMessages) {
+  NdjsonConfig config;
+  config.envelope = {.kind = EnvelopeKind::kDebezium};
+  config.key = "id";
+  MessagePacker packer(*MakeNdjsonParser(config), {});
+  const MessagePacker::Packed packed = Pack(
+      packer, {{.key = "of the message",
+                .value = R"({"op":"d","before":{"name":"b"},"after":null})"},
+               {.key = "of the message",
+                .value = R"({"op":"d","before":{"id":1},"after":null})"}});
+  ASSERT_EQ(packed.batch.record_count(), 2u);
+  EXPECT_EQ(packed.batch.At(0).meta.op, Op::kDelete);
+  EXPECT_EQ(*packed.batch.At(0).key, "of the message");
+  EXPECT_EQ(*packed.batch.At(1).key, "1");
+}
+
 TEST_F(MessagePackerTest, AKeyThatIsNoTextIsBadWhereItsColumnIsText) {
   const Schema schema = AllColumns();
   ASSERT_OK_AND_ASSIGN(MessageColumns columns,
