@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace penstock::server {
@@ -25,22 +26,41 @@ bool IsEmpty(const core::ConnectorStatus& status) {
          status.completed_steps >= status.made_steps;
 }
 
+// A connector that is being drained. Its owner may let go of it between two
+// looks: whoever waits for a drain holds up no connector's end.
+struct Drained {
+  std::string name;
+  std::string instance;
+  std::weak_ptr<core::Connector> connector;
+
+  bool IsEmpty() const {
+    const auto held = connector.lock();
+    return held == nullptr || server::IsEmpty(held->Status());
+  }
+};
+
 // Shared by: its own tasks.
 class Drain : public std::enable_shared_from_this<Drain> {
  public:
   // Without `by` it is the worker's.
-  Drain(std::vector<std::shared_ptr<core::Connector>> connectors,
+  Drain(const std::vector<std::shared_ptr<core::Connector>>& connectors,
         std::optional<DrainFence> by, core::Executor& executor,
         absl::Duration deadline,
         absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done)
-      : connectors_(std::move(connectors)),
-        by_(std::move(by)),
+      : by_(std::move(by)),
         deadline_(executor.clock().SteadyNow() + deadline),
         executor_(executor),
-        done_(std::move(done)) {}
+        done_(std::move(done)) {
+    for (const auto& connector : connectors) {
+      const core::ConnectorStatus status = connector->Status();
+      connectors_.push_back({status.name, status.instance, connector});
+    }
+  }
 
   void Start() {
-    for (const auto& connector : connectors_) {
+    for (const Drained& drained : connectors_) {
+      const auto connector = drained.connector.lock();
+      if (connector == nullptr) continue;
       connector->Drain(by_.has_value() ? core::DrainScope::kConnector
                                        : core::DrainScope::kWorker,
                        [](absl::Status) {});
@@ -50,9 +70,9 @@ class Drain : public std::enable_shared_from_this<Drain> {
 
  private:
   void Look() {
-    const bool empty = std::all_of(
-        connectors_.begin(), connectors_.end(),
-        [](const auto& connector) { return IsEmpty(connector->Status()); });
+    const bool empty =
+        std::all_of(connectors_.begin(), connectors_.end(),
+                    [](const Drained& drained) { return drained.IsEmpty(); });
     const bool over = by_.has_value() && !by_->fences->IsCurrent(by_->fence);
     if (empty || over || executor_.clock().SteadyNow() >= deadline_) {
       return End();
@@ -79,28 +99,37 @@ class Drain : public std::enable_shared_from_this<Drain> {
   }
 
   void LeaveAll(const absl::Status& why) {
-    for (const auto& connector : connectors_) {
-      const core::ConnectorStatus status = connector->Status();
-      Disconnected({.connector = status.name,
-                    .instance = status.instance,
+    for (const Drained& drained : connectors_) {
+      const auto connector = drained.connector.lock();
+      Disconnected({.connector = drained.name,
+                    .instance = drained.instance,
                     .reply = why,
-                    .unqueued = status.queued});
+                    .unqueued = connector == nullptr
+                                    ? core::BufferSize{}
+                                    : connector->Status().queued});
     }
   }
 
   void DisconnectAll() {
-    for (const auto& connector : connectors_) {
-      const core::ConnectorStatus status = connector->Status();
-      connector->Disconnect(
-          core::DisconnectRequest{.deadline = kDisconnect},
-          [self = shared_from_this(), name = status.name,
-           instance = status.instance, unqueued = status.queued](
-              absl::StatusOr<core::DisconnectReply> reply) {
-            self->Disconnected({.connector = name,
-                                .instance = instance,
-                                .reply = std::move(reply),
-                                .unqueued = unqueued});
-          });
+    for (const Drained& drained : connectors_) {
+      const auto connector = drained.connector.lock();
+      if (connector == nullptr) {
+        // Who let go of it has told its controller what it left.
+        Disconnected({.connector = drained.name,
+                      .instance = drained.instance,
+                      .reply = core::DisconnectReply{.connector = drained.name},
+                      .unqueued = {}});
+        continue;
+      }
+      connector->Disconnect(core::DisconnectRequest{.deadline = kDisconnect},
+                            [self = shared_from_this(), drained,
+                             unqueued = connector->Status().queued](
+                                absl::StatusOr<core::DisconnectReply> reply) {
+                              self->Disconnected({.connector = drained.name,
+                                                  .instance = drained.instance,
+                                                  .reply = std::move(reply),
+                                                  .unqueued = unqueued});
+                            });
     }
   }
 
@@ -116,7 +145,7 @@ class Drain : public std::enable_shared_from_this<Drain> {
     done_(std::move(drained_));
   }
 
-  const std::vector<std::shared_ptr<core::Connector>> connectors_;
+  std::vector<Drained> connectors_;
   const std::optional<DrainFence> by_;
   const absl::Time deadline_;
   core::Executor& executor_;
@@ -130,19 +159,19 @@ class Drain : public std::enable_shared_from_this<Drain> {
 }  // namespace
 
 void DrainAll(
-    std::vector<std::shared_ptr<core::Connector>> connectors,
+    const std::vector<std::shared_ptr<core::Connector>>& connectors,
     core::Executor& executor, absl::Duration deadline,
     absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done) {
-  std::make_shared<Drain>(std::move(connectors), std::nullopt, executor,
-                          deadline, std::move(done))
+  std::make_shared<Drain>(connectors, std::nullopt, executor, deadline,
+                          std::move(done))
       ->Start();
 }
 
-void DrainOne(std::shared_ptr<core::Connector> connector, DrainFence by,
+void DrainOne(const std::shared_ptr<core::Connector>& connector, DrainFence by,
               core::Executor& executor, absl::Duration deadline,
               core::Control::Reply<core::DrainedConnector> done) {
   std::make_shared<Drain>(
-      std::vector{std::move(connector)}, std::move(by), executor, deadline,
+      std::vector{connector}, std::move(by), executor, deadline,
       [done = std::move(done)](
           std::vector<core::DrainedConnector> drained) mutable {
         done(std::move(drained.front()));

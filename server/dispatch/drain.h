@@ -24,16 +24,17 @@ struct DrainFence {
 
 // Stops the readers, leaves the controller until `deadline` to queue, release
 // and commit, then disconnects what is left. `done` once, shortly after the
-// deadline at the latest: how each connector ended, in order of name.
+// deadline at the latest: how each connector ended, in order of name. Between
+// its looks it holds none of them: one that is deleted meanwhile has ended.
 // Threads: runs on `executor`. Blocks: never.
 void DrainAll(
-    std::vector<std::shared_ptr<core::Connector>> connectors,
+    const std::vector<std::shared_ptr<core::Connector>>& connectors,
     core::Executor& executor, absl::Duration deadline,
     absl::AnyInvocable<void(std::vector<core::DrainedConnector>)> done);
 
 // The same for one connector, by its controller: as soon as another one took
 // over the drain is over, and what became of the connector is that one's.
-void DrainOne(std::shared_ptr<core::Connector> connector, DrainFence by,
+void DrainOne(const std::shared_ptr<core::Connector>& connector, DrainFence by,
               core::Executor& executor, absl::Duration deadline,
               core::Control::Reply<core::DrainedConnector> done);
 

@@ -28,6 +28,10 @@ bool IsOfToken(char c) {
          absl::string_view("\",:[]{}").find(c) == absl::string_view::npos;
 }
 
+// Whether a unit that ends so has ended by itself, and not before the next
+// byte.
+bool IsEndByItself(char last) { return !IsJsonBlank(last) && !IsOfToken(last); }
+
 uint64_t CountLines(absl::string_view text) {
   return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -70,12 +74,14 @@ ParseResult JsonParser::Parse(const Fragment& fragment) {
       at = begin;
       break;
     }
-    at = scanner.Next(text, begin).value_or(text.size());
+    const std::optional<size_t> end = scanner.Next(text, begin);
+    at = end.value_or(text.size());
     const size_t place = PlaceOf(scanner, begin);
     task.result.AddLines(CountLines(text.substr(counted, place - counted)));
     counted = place;
     AddUnit(task, scanner, static_cast<uint32_t>(begin),
-            static_cast<uint32_t>(place), static_cast<uint32_t>(at));
+            static_cast<uint32_t>(at),
+            IsTooLong(text.substr(begin, at - begin), end.has_value()));
   }
   task.result.AddLines(CountLines(text.substr(counted, at - counted)) +
                        fragment.cut_lines);
@@ -89,10 +95,18 @@ size_t JsonParser::PlaceOf(const ValueScanner& scanner, size_t begin) const {
   return is_far ? begin : scanner.value_begin();
 }
 
+// A source that has read as much, and has not seen an end, reads no further.
+bool JsonParser::IsTooLong(absl::string_view unit, bool is_ended) const {
+  const bool is_end_seen = is_ended && IsEndByItself(unit.back());
+  return is_end_seen ? unit.size() > UnitBytesMax()
+                     : unit.size() >= UnitBytesMax();
+}
+
 void JsonParser::AddUnit(JsonTask& task, const ValueScanner& scanner,
-                         uint32_t begin, uint32_t place, uint32_t end) {
+                         uint32_t begin, uint32_t end, bool is_too_long) {
   const bool is_value = scanner.kind() == ValueScanner::Kind::kValue;
-  if (task.fragment.is_cut || end - begin > UnitBytesMax() ||
+  const auto place = static_cast<uint32_t>(PlaceOf(scanner, begin));
+  if (task.fragment.is_cut || is_too_long ||
       (is_value && end - place > records_.record_bytes_max())) {
     return records_.AddTooLarge(task, place, end);
   }

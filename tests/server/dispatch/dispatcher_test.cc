@@ -286,6 +286,40 @@ TEST_F(DispatcherTest, ADrainOfTheWorkerOutlastsATakeover) {
             core::ConnectorState::kClosed);
 }
 
+// Else it ends behind what it stands on.
+TEST_F(DispatcherTest, AConnectorDoesNotOutliveItsDispatcherForADrain) {
+  Open(5);
+  harness_.source.AppendNumbered("k", 3);
+  executor().RunUntilIdle();
+  const std::weak_ptr<core::Connector> connector =
+      dispatcher_->Find("connector");
+  ASSERT_FALSE(connector.expired());
+  dispatcher_->Drain(absl::Minutes(1), [](const auto&) {});
+  Answer<core::DrainedConnector> drained;
+  dispatcher_->DrainConnector(Header(5), absl::Minutes(1), drained.Callback());
+  executor().RunUntilIdle();
+  dispatcher_->Shutdown();
+  EXPECT_TRUE(connector.expired());
+}
+
+TEST_F(DispatcherTest, AConnectorThatIsDeletedWhileItDrainsHasEnded) {
+  Open(5);
+  harness_.source.AppendNumbered("k", 3);
+  executor().RunUntilIdle();
+  std::optional<std::vector<core::DrainedConnector>> drained;
+  dispatcher_->Drain(absl::Minutes(1),
+                     [&](auto all) { drained = std::move(all); });
+  executor().RunUntilIdle();
+  EXPECT_FALSE(drained.has_value()) << "its controller may still queue";
+  Answer<core::DisconnectReply> deleted;
+  dispatcher_->Delete(Header(5), {}, deleted.Callback());
+  executor().Advance(absl::Seconds(3));
+  ASSERT_OK(deleted.status());
+  ASSERT_TRUE(drained.has_value()) << "at once, not at its deadline";
+  EXPECT_EQ(drained->front().instance, instance_);
+  EXPECT_TRUE(drained->front().reply.ok());
+}
+
 // What it has left nobody knows, so nobody may call it complete.
 TEST_F(DispatcherTest, AConnectorThatCannotBeDisconnectedIsNotDrained) {
   Open(5);

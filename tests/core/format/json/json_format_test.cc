@@ -4,6 +4,7 @@
 #include "tests/core/format/parse_text.h"
 #include "tests/support/status_matchers.h"
 
+#include <absl/algorithm/container.h>
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -233,6 +234,31 @@ TEST(JsonParserTest, AValueFarBehindItsBracketIsTooLargeWhereTheBracketIs) {
   EXPECT_EQ(in_reads.errors[0].line, 2u);
   EXPECT_EQ(in_reads.errors[0].byte_offset, 2u);
   EXPECT_EQ(in_reads.line_count, whole.line_count);
+}
+
+// Found by the fuzzer: a unit of all that a source reads at most was good when
+// read whole, though only the next byte ends it, and too large in reads.
+TEST(JsonParserTest, AUnitOfAllThatIsReadIsTooLargeUnlessItsLastByteEndsIt) {
+  const size_t unit = 4 + kFramingBytesMax;
+  const auto padded = [&](absl::string_view value) {
+    return "[" + std::string(unit - 1 - value.size(), ' ') + std::string(value);
+  };
+  const auto expect_alike = [](const std::string& text, bool is_too_large) {
+    const ParsedText whole = ParseWhole(*MakeParser({}, 4), text);
+    const ParsedText in_reads = ParseInReads(*MakeParser({}, 4), text, 3);
+    EXPECT_EQ(in_reads.values(), whole.values());
+    EXPECT_EQ(in_reads.tags(), whole.tags());
+    EXPECT_EQ(in_reads.line_count, whole.line_count);
+    const std::vector<std::string> tags = whole.tags();
+    EXPECT_EQ(absl::c_count(tags, "record_too_large"), is_too_large ? 1 : 0);
+  };
+  expect_alike(padded("1") + ",2]", true);
+  expect_alike(padded("1"), true);
+  expect_alike(padded("\x04") + "[", true);
+  expect_alike(padded("{}") + "1", false);
+  expect_alike(padded("\"\""), false);
+  expect_alike(padded("{") + "\n[1]", true);
+  expect_alike(padded("{,\n") + "[1]", true);
 }
 
 TEST(JsonEncoderTest, WritesValuesOneBehindTheOther) {
