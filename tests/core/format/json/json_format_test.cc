@@ -1,5 +1,6 @@
 #include "core/format/json/json_format.h"
 
+#include "core/contract/parser.h"
 #include "core/format/raw/config.h"
 #include "tests/core/format/parse_text.h"
 #include "tests/support/status_matchers.h"
@@ -239,7 +240,7 @@ TEST(JsonParserTest, AValueFarBehindItsBracketIsTooLargeWhereTheBracketIs) {
 // Found by the fuzzer: a unit of all that a source reads at most was good when
 // read whole, though only the next byte ends it, and too large in reads.
 TEST(JsonParserTest, AUnitOfAllThatIsReadIsTooLargeUnlessItsLastByteEndsIt) {
-  const size_t unit = 4 + kFramingBytesMax;
+  const size_t unit = 4 + Parser::kFramingBytesMax;
   const auto padded = [&](absl::string_view value) {
     return "[" + std::string(unit - 1 - value.size(), ' ') + std::string(value);
   };
