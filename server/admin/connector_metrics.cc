@@ -54,7 +54,8 @@ const Field kFields[] = {
      [](const ConnectorStatus& s) { return Number(s.extended_total.records); }},
     {"penstock_replayed_records_total", "Records in steps made by Replay.",
      Type::kCounter,
-     [](const ConnectorStatus& s) { return Number(s.replayed_total.records); }},
+     [](const ConnectorStatus& s) { return Number(s.replayed_total.records); },
+     kUnlessZero},
     {"penstock_sink_records_total", "Records encoded for the sink.",
      Type::kCounter,
      [](const ConnectorStatus& s) { return Number(s.records_out); }},
@@ -216,7 +217,7 @@ struct ConnectorHistogram {
 };
 
 // Fewer than are kept: three of them for each connector are half of a scrape.
-constexpr double kBounds[] = {0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 30, 60};
+constexpr double kBounds[] = {0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60};
 
 const ConnectorHistogram kHistograms[] = {
     {"penstock_sink_write_duration_seconds",

@@ -198,7 +198,6 @@ TEST_F(AdminTest, MetricsShowAConnectorAsLongAsItIsThere) {
        {"penstock_connectors 1",
         "penstock_source_records_total{connector=\"orders\"} 100",
         "penstock_extended_records_total{connector=\"orders\"} 100",
-        "penstock_replayed_records_total{connector=\"orders\"} 0",
         "penstock_sink_records_total{connector=\"orders\"} 100",
         "penstock_made_steps{connector=\"orders\"} 1",
         "penstock_released_steps{connector=\"orders\"} 1",

@@ -1,7 +1,9 @@
 // A scrape of a thousand connectors: how large, and how long.
 #include "core/connector/connector_status.h"
+#include "core/sources/file/file_metrics.h"
 #include "server/admin/connector_metrics.h"
 #include "server/admin/exposition.h"
+#include "server/admin/source_metrics.h"
 
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
@@ -9,6 +11,7 @@
 
 #include <ctime>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +25,7 @@ std::vector<core::ConnectorStatus> Busy(int count) {
   for (int i = 0; i < count; ++i) {
     core::ConnectorStatus& status = all.emplace_back();
     status.name = absl::StrCat("connector-", 1000 + i);
+    status.pipeline = absl::StrCat("orders-import-", 10 + i % 90);
     status.source_kind = "file";
     status.sink_kind = "postgres";
     status.state = core::ConnectorState::kRunning;
@@ -46,6 +50,21 @@ std::vector<core::ConnectorStatus> Busy(int count) {
   return all;
 }
 
+// What their sources measure of themselves.
+std::vector<SourceMetrics> SourcesOf(
+    const std::vector<core::ConnectorStatus>& all) {
+  std::vector<SourceMetrics> sources;
+  for (const core::ConnectorStatus& status : all) {
+    auto metrics = std::make_shared<core::FileMetrics>();
+    metrics->files_known = 24;
+    metrics->files_open = 4;
+    metrics->bytes_behind = 123'456'789;
+    metrics->places_watched = 2;
+    sources.push_back({.connector = status.name, .metrics = metrics});
+  }
+  return sources;
+}
+
 double CpuMilliseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -61,10 +80,12 @@ TEST(ScrapeScaleTest, AThousandBusyConnectorsAreBelowFiveMegabytes) {
     bad.emplace_back().connector = status.name;
     bad.back().counts.Add("record_too_large");
   }
+  const std::vector<SourceMetrics> sources = SourcesOf(all);
   const double begin = CpuMilliseconds();
   Exposition to;
   AddConnectorMetrics(all, to);
   AddParseErrors(bad, to);
+  AddSourceMetrics(sources, to);
   const std::string text = std::move(to).Take();
   const double spent = CpuMilliseconds() - begin;
   std::cout << text.size() << " bytes, " << spent << " ms of processor time\n";
