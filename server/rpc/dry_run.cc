@@ -85,7 +85,7 @@ class DryRun final : public grpc::ServerUnaryReactor {
     if (probe != nullptr) probe->Cancel();
   }
   void OnDone() override {
-    if (has_slot_) context_.slots.Return();
+    ReturnSlot();
     delete this;
   }
 
@@ -271,6 +271,10 @@ class DryRun final : public grpc::ServerUnaryReactor {
     violation.set_reason(reason);
   }
 
+  void ReturnSlot() {
+    if (std::exchange(has_slot_, false)) context_.slots.Return();
+  }
+
   void End() {
     if (response_.violations().empty()) {
       *response_.mutable_resolved_spec() = wire::SpecToProto(spec_);
@@ -282,6 +286,8 @@ class DryRun final : public grpc::ServerUnaryReactor {
                                                 ", and allow_lower is set"));
       }
     }
+    // Whoever has the answer may ask the next thing.
+    ReturnSlot();
     Finish(grpc::Status::OK);
   }
 

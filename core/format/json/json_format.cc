@@ -28,10 +28,6 @@ bool IsOfToken(char c) {
          absl::string_view("\",:[]{}").find(c) == absl::string_view::npos;
 }
 
-// Whether a unit that ends so has ended by itself, and not before the next
-// byte.
-bool IsEndByItself(char last) { return !IsJsonBlank(last) && !IsOfToken(last); }
-
 uint64_t CountLines(absl::string_view text) {
   return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -74,14 +70,13 @@ ParseResult JsonParser::Parse(const Fragment& fragment) {
       at = begin;
       break;
     }
-    const std::optional<size_t> end = scanner.Next(text, begin);
-    at = end.value_or(text.size());
+    at = scanner.Next(text, begin).value_or(text.size());
     const size_t place = PlaceOf(scanner, begin);
     task.result.AddLines(CountLines(text.substr(counted, place - counted)));
     counted = place;
     AddUnit(task, scanner, static_cast<uint32_t>(begin),
             static_cast<uint32_t>(at),
-            IsTooLong(text.substr(begin, at - begin), end.has_value()));
+            IsTooLong(text.substr(begin, at - begin)));
   }
   task.result.AddLines(CountLines(text.substr(counted, at - counted)) +
                        fragment.cut_lines);
@@ -95,11 +90,11 @@ size_t JsonParser::PlaceOf(const ValueScanner& scanner, size_t begin) const {
   return is_far ? begin : scanner.value_begin();
 }
 
-// A source that has read as much, and has not seen an end, reads no further.
-bool JsonParser::IsTooLong(absl::string_view unit, bool is_ended) const {
-  const bool is_end_seen = is_ended && IsEndByItself(unit.back());
-  return is_end_seen ? unit.size() > UnitBytesMax()
-                     : unit.size() >= UnitBytesMax();
+bool JsonParser::IsTooLong(absl::string_view unit) const {
+  if (unit.size() != UnitBytesMax()) return unit.size() > UnitBytesMax();
+  // A source that has read as much reads on only if it sees the end in it, and
+  // some units end but before the next byte.
+  return !ValueScanner().Next(unit, 0).has_value();
 }
 
 void JsonParser::AddUnit(JsonTask& task, const ValueScanner& scanner,

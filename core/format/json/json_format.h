@@ -67,9 +67,8 @@ class JsonParser final : public Parser {
   }
   // Where what a unit says is said to be: at its value, or at its `begin`.
   size_t PlaceOf(const ValueScanner& scanner, size_t begin) const;
-  // Whether a source may have given but the beginning of a unit that is `unit`
-  // in the whole text. `is_ended`: it does not end with the text only.
-  bool IsTooLong(absl::string_view unit, bool is_ended) const;
+  // Whether a source may have given but the beginning of `unit`.
+  bool IsTooLong(absl::string_view unit) const;
   // A unit that `scanner` found in text[begin, end).
   void AddUnit(JsonTask& task, const ValueScanner& scanner, uint32_t begin,
                uint32_t end, bool is_too_long);

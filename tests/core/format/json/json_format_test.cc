@@ -260,6 +260,11 @@ TEST(JsonParserTest, AUnitOfAllThatIsReadIsTooLargeUnlessItsLastByteEndsIt) {
   expect_alike(padded("\"\""), false);
   expect_alike(padded("{") + "\n[1]", true);
   expect_alike(padded("{,\n") + "[1]", true);
+  expect_alike(padded("}") + "1", true);
+  expect_alike(std::string(unit - 1, '\r') + "\n1", false);
+  expect_alike("1," + std::string(unit - 1, ' ') + ",2", true);
+  expect_alike("\xEF\xBB\xBF" + padded("1") + ",2]", true);
+  expect_alike("\xEF\xBB\xBF" + padded("{}") + "1", false);
 }
 
 TEST(JsonEncoderTest, WritesValuesOneBehindTheOther) {
