@@ -75,8 +75,7 @@ ParseResult JsonParser::Parse(const Fragment& fragment) {
     task.result.AddLines(CountLines(text.substr(counted, place - counted)));
     counted = place;
     AddUnit(task, scanner, static_cast<uint32_t>(begin),
-            static_cast<uint32_t>(at),
-            IsTooLong(text.substr(begin, at - begin)));
+            static_cast<uint32_t>(place), static_cast<uint32_t>(at));
   }
   task.result.AddLines(CountLines(text.substr(counted, at - counted)) +
                        fragment.cut_lines);
@@ -98,16 +97,15 @@ bool JsonParser::IsTooLong(absl::string_view unit) const {
 }
 
 void JsonParser::AddUnit(JsonTask& task, const ValueScanner& scanner,
-                         uint32_t begin, uint32_t end, bool is_too_long) {
+                         uint32_t begin, uint32_t place, uint32_t end) {
   const bool is_value = scanner.kind() == ValueScanner::Kind::kValue;
-  const auto place = static_cast<uint32_t>(PlaceOf(scanner, begin));
-  if (task.fragment.is_cut || is_too_long ||
+  const absl::string_view unit = task.text.substr(begin, end - begin);
+  if (task.fragment.is_cut || IsTooLong(unit) ||
       (is_value && end - place > records_.record_bytes_max())) {
     return records_.AddTooLarge(task, place, end);
   }
   if (is_value) return records_.Add(task, place, end);
   if (scanner.kind() == ValueScanner::Kind::kNone) return;
-  const absl::string_view unit = task.text.substr(begin, end - begin);
   ParseError error;
   error.tag = "syntax";
   error.description =

@@ -71,7 +71,7 @@ class JsonParser final : public Parser {
   bool IsTooLong(absl::string_view unit) const;
   // A unit that `scanner` found in text[begin, end).
   void AddUnit(JsonTask& task, const ValueScanner& scanner, uint32_t begin,
-               uint32_t end, bool is_too_long);
+               uint32_t place, uint32_t end);
 
   JsonRecords records_;
   ParseProgress progress_;
