@@ -91,11 +91,10 @@ def test(programs, directory):
     rounds = harness.setting("ADOPT_ROUNDS", 4)
     print(f"adopt: PENSTOCK_CHAOS_SEED={seed}", flush=True)
     rng = random.Random(seed)
-    source = harness.make_source(os.path.join(directory, "in.ndjson"), RECORDS,
-                                 seed)
+    sources = harness.growing_source(directory, RECORDS, seed)
     adopted = sum(
-        harness.strike_in_time(programs, lambda: play(
-            programs, os.path.join(directory, "r"), source, rng))
+        harness.strike_in_time(programs, lambda trial: play(
+            programs, os.path.join(directory, "r"), sources[trial], rng))
         for _ in range(rounds))
     print(f"adopt: {adopted} of {rounds} rounds ended with an adopted "
           "connector", flush=True)
@@ -104,16 +103,16 @@ def test(programs, directory):
         raise harness.Failure("no controller adopted a living connector")
     # The same by single calls; one that adopts is enough.
     for turn in range(rounds):
-        if harness.strike_in_time(programs, lambda: play(
-                programs, os.path.join(directory, "c"), source, rng,
+        if harness.strike_in_time(programs, lambda trial: play(
+                programs, os.path.join(directory, "c"), sources[trial], rng,
                 more=("--single-calls",))):
             print(f"adopt: by single calls in round {turn + 1}", flush=True)
             break
     else:
         raise harness.Failure(
             "no controller adopted a living connector by single calls")
-    if harness.strike_in_time(programs, lambda: play(
-            programs, os.path.join(directory, "k"), source, rng,
+    if harness.strike_in_time(programs, lambda trial: play(
+            programs, os.path.join(directory, "k"), sources[trial], rng,
             kill_worker=True)):
         raise harness.Failure("a killed worker's connector was adopted")
 

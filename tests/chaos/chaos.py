@@ -209,22 +209,22 @@ def main():
     print(f"chaos: seed {seed}, {rounds} rounds of each level, {many} and "
           f"{few} records", flush=True)
 
-    def play_rounds(programs, site, source, rng, level):
+    def play_rounds(programs, site, sources, rng, level):
         kills = collections.Counter()
         doubled = 0
         for number in range(rounds):
             kind = KINDS[number % len(KINDS)]
             started = time.monotonic()
             shares, found = harness.strike_in_time(
-                programs, lambda kind=kind: play_round(
-                    programs, site, source, rng, kind, level))
+                programs, lambda trial, kind=kind: play_round(
+                    programs, site, sources[trial], rng, kind, level))
             kills[kind] += len(shares)
             doubled += found
             print(f"round {number + 1:2}: {kind} killed at "
                   f"{', '.join(f'{share:.0%}' for share in shares)}; {level}, "
                   f"{found} doubled; {time.monotonic() - started:.1f} s",
                   flush=True)
-        print(f"chaos: {source.print} {level} in each of {rounds} "
+        print(f"chaos: {sources[0].print} {level} in each of {rounds} "
               f"rounds, {doubled} doubled; {sum(kills.values())} strikes: "
               f"{dict(kills)}", flush=True)
         # Kills that never catch a step between commit and checkpoint would
@@ -234,16 +234,15 @@ def main():
 
     def test(programs, directory):
         rng = random.Random(seed)
-        source = harness.make_source(os.path.join(directory, "in.ndjson"), few,
-                                     seed)
-        large = harness.make_source(os.path.join(directory, "large.ndjson"),
-                                    many, seed)
+        sources = harness.growing_source(directory, few, seed)
+        large = harness.growing_source(directory, many, seed)
         site = os.path.join(directory, "s")
         play_rounds(programs, site, large, rng, EXACTLY_ONCE)
-        play_rounds(programs, site, source, rng, AT_LEAST_ONCE)
+        play_rounds(programs, site, sources, rng, AT_LEAST_ONCE)
         for scene in (stopped_worker, stopped_controller, overtaken_midway):
             harness.strike_in_time(
-                programs, lambda scene=scene: scene(programs, site, source))
+                programs, lambda trial, scene=scene: scene(
+                    programs, site, sources[trial]))
             print(f"{scene.__name__}: no harm done", flush=True)
 
     return harness.main("chaos", test, arguments.bin)

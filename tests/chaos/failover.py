@@ -275,8 +275,7 @@ def main():
 
     def test(programs, directory):
         rng = random.Random(seed)
-        source = harness.make_source(os.path.join(directory, "in.ndjson"),
-                                     records, seed)
+        sources = harness.growing_source(directory, records, seed)
         with open(os.path.join(directory, "postgres.log"), "wb") as log:
             server = harness.PostgresServer(os.path.join(directory, "pg"), log)
             try:
@@ -285,16 +284,16 @@ def main():
                     kind = KINDS[number % len(KINDS)]
                     started = time.monotonic()
                     delays, epoch = harness.strike_in_time(
-                        programs, lambda kind=kind: play_round(
+                        programs, lambda trial, kind=kind: play_round(
                             programs, server, os.path.join(directory, "s"),
-                            source, rng, kind))
+                            sources[trial], rng, kind))
                     print(f"round {number + 1:2}: {kind}; taken over "
                           f"{', '.join(f'{d:.2f} s' for d in delays)} after it "
                           f"was free; {epoch} epochs; "
                           f"{time.monotonic() - started:.1f} s", flush=True)
             finally:
                 server.end()
-        print(f"failover: {source.print} exactly once in each of {rounds} "
+        print(f"failover: {sources[0].print} exactly once in each of {rounds} "
               "rounds", flush=True)
 
     return harness.main("failover", test, arguments.bin)

@@ -108,35 +108,35 @@ def main():
     print(f"file_sink: seed {seed}, {rounds} rounds of each sink, {records} "
           "records", flush=True)
 
-    def play_sink(programs, site, source, rng, name, sink):
+    def play_sink(programs, site, sources, rng, name, sink):
         # Undisturbed, to know how much it will be.
-        play(programs, site, source, sink, "worker", [], rng)
+        play(programs, site, sources[0], sink, "worker", [], rng)
         total = harness.committed_bytes(os.path.join(site, "out"))
         for number in range(rounds):
             kind = chaos.KINDS[(number + len(name)) % len(chaos.KINDS)]
 
-            def one_round(kind=kind):
-                moments = sorted(int(total * rng.uniform(0.02, 0.85))
+            def one_round(trial, kind=kind):
+                moments = sorted(int((total << trial) * rng.uniform(0.02, 0.85))
                                  for _ in range(rng.choice((1, 2, 3))))
-                return play(programs, site, source, sink, kind, moments, rng)
+                return play(programs, site, sources[trial], sink, kind, moments,
+                            rng)
 
             kills, files = harness.strike_in_time(programs, one_round)
             # Commits may hold many steps, so how many files is up to them.
             if files <= 2 * harness.SHARDS:
                 raise harness.Failure(f"only {files} files: nothing rolled")
-            print(f"{name}: {kind} killed {kills} times; {source.print} in "
+            print(f"{name}: {kind} killed {kills} times; {records} records in "
                   f"{files} files, exactly once", flush=True)
 
     def test(programs, directory):
         rng = random.Random(seed)
-        source = harness.make_source(os.path.join(directory, "in.ndjson"),
-                                     records, seed)
+        sources = harness.growing_source(directory, records, seed)
         for name, sink in SINKS.items():
             if sink.compression == harness.ZSTD and not harness.has_zstd():
                 print(f"{name}: NOT TESTED: there is no program zstd to read "
                       "it with", flush=True)
                 continue
-            play_sink(programs, os.path.join(directory, "s"), source, rng, name,
+            play_sink(programs, os.path.join(directory, "s"), sources, rng, name,
                       sink)
 
     return harness.main("file_sink", test, arguments.bin)

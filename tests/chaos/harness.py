@@ -44,13 +44,35 @@ TRIALS_MAX = 5
 
 
 def strike_in_time(programs, play):
-    """What `play()` returns, which is begun anew if its blow came too late."""
-    for _ in range(TRIALS_MAX - 1):
+    """What `play(trial)` returns, anew while its blow comes too late.
+
+    `trial` counts from 0: what it plays with has to grow, see `Growing`, for
+    on a fast machine the same would be too late again.
+    """
+    for trial in range(TRIALS_MAX - 1):
         with contextlib.suppress(TooLate):
-            return play()
-        print("too late, again", flush=True)
+            return play(trial)
+        print("too late, again with twice as much", flush=True)
         programs.end_all()
-    return play()
+    return play(TRIALS_MAX - 1)
+
+
+class Growing:
+    """`make(name, records)` by trial, each twice as much as the one before.
+
+    `name` tells the trials apart. What was made once is kept.
+    """
+
+    def __init__(self, make, records):
+        self._make = make
+        self._records = records
+        self._made = []
+
+    def __getitem__(self, trial):
+        while len(self._made) <= trial:
+            self._made.append(self._make(f"trial{len(self._made)}",
+                                         self._records << len(self._made)))
+        return self._made[trial]
 
 
 def setting(name, default):
@@ -363,6 +385,14 @@ class Source:
 def make_source(path, records, seed):
     make_records(path, records, seed)
     return Source(path)
+
+
+def growing_source(directory, records, seed):
+    """By trial a Source in `directory`, see `Growing`."""
+    return Growing(
+        lambda name, count: make_source(
+            os.path.join(directory, f"{name}-{records}.ndjson"), count, seed),
+        records)
 
 
 def has_zstd():

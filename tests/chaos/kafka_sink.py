@@ -100,6 +100,8 @@ def stopped_worker(site):
     site.wait_for(total // 4)
     sleeper = site.worker
     harness.stop(sleeper)
+    if site.run.poll() is not None:
+        raise harness.TooLate("the worker was stopped behind the run's end")
     harness.kill(site.run)
     site.start_worker("worker2")
     site.start_run()
@@ -113,6 +115,7 @@ def stopped_worker(site):
         raise harness.Failure(f"the woken worker died: {sleeper.returncode}")
     harness.kill(sleeper)
     harness.kill(site.worker)
+    return site
 
 
 def others_read_it(site):
@@ -172,7 +175,7 @@ def main():
     print(f"kafka_sink: seed {seed}, {rounds} rounds, {records} records",
           flush=True)
 
-    def play_rounds(programs, directory, broker, path, lengths):
+    def play_rounds(programs, directory, broker, inputs):
         rng = random.Random(seed)
         struck = collections.Counter()
         topics = iter(range(10**9))
@@ -180,7 +183,8 @@ def main():
             kind = KINDS[number % len(KINDS)]
             started = time.monotonic()
 
-            def play(kind=kind):
+            def play(trial, kind=kind):
+                path, lengths = inputs[trial]
                 site = Site(programs, os.path.join(directory, "s"), broker,
                             f"round-{next(topics)}", path, lengths,
                             kind.startswith("local"))
@@ -192,19 +196,22 @@ def main():
             struck[kind] += count
             print(f"round {number + 1:2}: {kind} struck {count} times, exactly "
                   f"once; {time.monotonic() - started:.1f} s", flush=True)
-        print(f"kafka_sink: {records} records of {len(lengths)} keys in each "
-              f"of {rounds} rounds; {sum(struck.values())} strikes: "
-              f"{dict(struck)}", flush=True)
+        print(f"kafka_sink: {records} records in each of {rounds} rounds; "
+              f"{sum(struck.values())} strikes: {dict(struck)}", flush=True)
 
     def test(programs, directory):
-        path = os.path.join(directory, "in.ndjson")
-        lengths = sequences.make(path, records, seed)
+        def make(name, count):
+            path = os.path.join(directory, f"{name}.ndjson")
+            return path, sequences.make(path, count, seed)
+
+        inputs = harness.Growing(make, records)
         broker = kafka_broker.KafkaBroker(os.path.join(directory, "kafka"))
         try:
-            play_rounds(programs, directory, broker, path, lengths)
-            site = Site(programs, os.path.join(directory, "s"), broker,
-                        "stopped", path, lengths)
-            stopped_worker(site)
+            play_rounds(programs, directory, broker, inputs)
+            site = harness.strike_in_time(
+                programs, lambda trial: stopped_worker(
+                    Site(programs, os.path.join(directory, "s"), broker,
+                         f"stopped-{trial}", *inputs[trial])))
             print("stopped_worker: no harm done", flush=True)
             others_read_it(site)
             print("others_read_it: as many, as committed", flush=True)

@@ -385,18 +385,21 @@ class Play:
         return Site(self.programs, directory, self.broker, lengths, made,
                     **more)
 
-    def rounds(self, count, lengths):
+    def rounds(self, count, filled):
+        """`filled`: by trial a topic and how many messages each key has."""
         struck = collections.Counter()
         for number in range(count):
             kind = KINDS[number % len(KINDS)]
             target = self.targets[number % len(self.targets)]
             started = time.monotonic()
 
-            def play(kind=kind, target=target):
+            def play(trial, kind=kind, target=target):
+                topic, lengths = filled[trial]
+                site = self.site(lengths, target, topic=topic,
+                                 local=kind.startswith("local"))
                 # A broker takes seconds to come back.
                 return strikes.play_round(
-                    self.site(lengths, target, local=kind.startswith("local")),
-                    self._rng, kind, sum(lengths.values()),
+                    site, self._rng, kind, sum(lengths.values()),
                     kafka_broker.blows(self.broker),
                     (1,) if kind == "broker" else (1, 1, 2, 3))
 
@@ -405,6 +408,7 @@ class Play:
             print(f"round {number + 1:2}: into a {target}, {kind} struck "
                   f"{times} times, exactly once; "
                   f"{time.monotonic() - started:.1f} s", flush=True)
+        lengths = filled[0][1]
         print(f"kafka_source: {sum(lengths.values())} messages of "
               f"{len(lengths)} keys in each of {count} rounds; "
               f"{sum(struck.values())} strikes: {dict(struck)}", flush=True)
@@ -440,15 +444,21 @@ def main():
     def test(programs, directory):
         path = os.path.join(directory, "in.keyed")
         lengths = make_messages(path, records, seed)
+
+        def fill(name, number):
+            more = os.path.join(directory, f"{name}.keyed")
+            found = make_messages(more, number, seed)
+            broker.fill(name, more)
+            broker.close(name)
+            return name, found
+
         server = None if arguments.mock else start_server(directory)
         place = os.path.join(directory, "kafka")
         broker = (MockBroker(arguments.mock, place) if arguments.mock else
                   RealBroker(place))
         try:
-            broker.fill("orders", path)
-            broker.close("orders")
             play = Play(programs, directory, broker, server, seed)
-            play.rounds(count, lengths)
+            play.rounds(count, harness.Growing(fill, records))
             broker.make_topic("live", PARTITIONS)
             if not arguments.mock:
                 while_written(play.site(lengths, "files", topic="live",

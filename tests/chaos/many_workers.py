@@ -181,14 +181,14 @@ def main():
     seed = harness.setting("SEED", 29)
 
     def test(programs, directory):
-        source = harness.make_source(os.path.join(directory, "in.ndjson"),
-                                     RECORDS, seed)
+        sources = harness.growing_source(directory, RECORDS, seed)
         rng = random.Random(seed)
         site = os.path.join(directory, "m")
         harness.strike_in_time(
-            programs, lambda: rounds(programs, site, source, rng, count))
+            programs, lambda trial: rounds(
+                programs, site, sources[trial], rng, count))
         programs.end_all()
-        one_stays_away(programs, site, source)
+        one_stays_away(programs, site, sources[0])
 
     return harness.main("many_workers", test, arguments.bin)
 

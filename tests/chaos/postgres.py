@@ -157,6 +157,8 @@ def stopped_worker(site):
     site.wait_for(site.source.print.count // 4)
     sleeper = site.worker
     harness.stop(sleeper)
+    if site.run.poll() is not None:
+        raise harness.TooLate("the worker was stopped behind the run's end")
     harness.kill(site.run)
     site.start_worker("worker2")
     site.start_run()
@@ -261,14 +263,15 @@ def main():
     print(f"postgres: seed {seed}, {rounds} rounds, {records} records",
           flush=True)
 
-    def play_rounds(programs, directory, server, source):
+    def play_rounds(programs, directory, server, sources):
         rng = random.Random(seed)
         struck = collections.Counter()
         for number in range(rounds):
             kind = KINDS[number % len(KINDS)]
             started = time.monotonic()
 
-            def play(kind=kind, database=f"round_{number}"):
+            def play(trial, kind=kind, database=f"round_{number}"):
+                source = sources[trial]
                 site = Site(programs, os.path.join(directory, "s"), server,
                             database, source, kind.startswith("local"))
                 count = strikes.play_round(site, rng, kind, source.print.count,
@@ -280,19 +283,21 @@ def main():
             struck[kind] += count
             print(f"round {number + 1:2}: {kind} struck {count} times, exactly "
                   f"once; {time.monotonic() - started:.1f} s", flush=True)
-        print(f"postgres: {source.print} exactly once in each of {rounds} "
+        print(f"postgres: {sources[0].print} exactly once in each of {rounds} "
               f"rounds; {sum(struck.values())} strikes: {dict(struck)}",
               flush=True)
 
     def test(programs, directory):
-        source = harness.make_source(os.path.join(directory, "in.ndjson"),
-                                     records, seed)
+        sources = harness.growing_source(directory, records, seed)
         with open(os.path.join(directory, "postgres.log"), "wb") as log:
             server = harness.PostgresServer(os.path.join(directory, "pg"), log)
             try:
-                play_rounds(programs, directory, server, source)
+                play_rounds(programs, directory, server, sources)
                 place = os.path.join(directory, "s")
-                stopped_worker(Site(programs, place, server, "stopped", source))
+                harness.strike_in_time(
+                    programs, lambda trial: stopped_worker(
+                        Site(programs, place, server, f"stopped{trial}",
+                             sources[trial])))
                 print("stopped_worker: no harm done", flush=True)
                 refused_rows(programs, place, server,
                              os.path.join(directory, "refused.ndjson"))

@@ -142,21 +142,21 @@ def main():
 
     def test(programs, directory):
         rng = random.Random(seed)
-        source = harness.make_source(os.path.join(directory, "in.ndjson"),
-                                     records, seed)
+        sources = harness.growing_source(directory, records, seed)
         modules = os.path.join(directory, "modules")
         subprocess.run([os.path.join(EXAMPLE, "generate.sh"), modules],
                        check=True)
         place = os.path.join(directory, "s")
         for number in range(rounds):
             kind = KINDS[number % len(KINDS)]
-            shares = harness.strike_in_time(programs, lambda kind=kind: play_round(
-                Site(programs, place, source, modules), rng, kind))
+            shares = harness.strike_in_time(
+                programs, lambda trial, kind=kind: play_round(
+                    Site(programs, place, sources[trial], modules), rng, kind))
             print(f"round {number + 1}: {kind} killed at "
                   f"{', '.join(f'{share:.0%}' for share in shares)}, exactly "
                   "once", flush=True)
-        harness.strike_in_time(programs, lambda: stale(
-            Site(programs, place, source, modules)))
+        harness.strike_in_time(programs, lambda trial: stale(
+            Site(programs, place, sources[trial], modules)))
         print("stale: the older controller ended, exactly once", flush=True)
 
     return harness.main("python_controller", test, arguments.bin)
