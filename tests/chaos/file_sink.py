@@ -116,7 +116,8 @@ def main():
             kind = chaos.KINDS[(number + len(name)) % len(chaos.KINDS)]
 
             def one_round(trial, kind=kind):
-                moments = sorted(int((total << trial) * rng.uniform(0.02, 0.85))
+                whole = total * harness.GROWTH**trial
+                moments = sorted(int(whole * rng.uniform(0.02, 0.85))
                                  for _ in range(rng.choice((1, 2, 3))))
                 return play(programs, site, sources[trial], sink, kind, moments,
                             rng)

@@ -41,6 +41,7 @@ class TooLate(Failure):
 
 
 TRIALS_MAX = 5
+GROWTH = 3  # From one trial to the next.
 
 
 def strike_in_time(programs, play):
@@ -52,13 +53,13 @@ def strike_in_time(programs, play):
     for trial in range(TRIALS_MAX - 1):
         with contextlib.suppress(TooLate):
             return play(trial)
-        print("too late, again with twice as much", flush=True)
+        print(f"too late, again with {GROWTH} times as much", flush=True)
         programs.end_all()
     return play(TRIALS_MAX - 1)
 
 
 class Growing:
-    """`make(name, records)` by trial, each twice as much as the one before.
+    """`make(name, records)` by trial, each `GROWTH` times the one before.
 
     `name` tells the trials apart. What was made once is kept.
     """
@@ -70,8 +71,9 @@ class Growing:
 
     def __getitem__(self, trial):
         while len(self._made) <= trial:
-            self._made.append(self._make(f"trial{len(self._made)}",
-                                         self._records << len(self._made)))
+            number = len(self._made)
+            self._made.append(self._make(f"trial{number}",
+                                         self._records * GROWTH**number))
         return self._made[trial]
 
 
