@@ -50,6 +50,7 @@ CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
 # So many transactions the topic is written in, an aborted one behind each.
 TRANSACTIONS = 3
+FATAL = 1  # Exit code of a run that cannot go on.
 
 
 def make_messages(path, records, seed):
@@ -213,6 +214,30 @@ def deleted_topic(site):
                        alive=[site.worker])
     site.worker.send_signal(signal.SIGTERM)
     harness.wait_for_end(site.worker, 0)
+
+
+def remade_topic(site, path):
+    """A topic of the same name, longer than what was read, is another one."""
+    topic, total = "anew", sum(site.lengths.values())
+    site.wait_for(total)
+    site.run.send_signal(signal.SIGTERM)
+    harness.wait_for_end(site.run, 0, harness.NOT_CHECKPOINTED)
+    site.broker.delete_topic(topic)
+
+    def gone():
+        try:
+            return not site.broker.end_offsets(topic, PARTITIONS)
+        except harness.Failure:
+            return True
+
+    harness.wait_until("the topic to go", gone)
+    site.broker.make_topic(topic, PARTITIONS)
+    for _ in range(2):
+        site.broker.write(topic, path, "-K", "\t")
+    site.start_run()
+    harness.wait_for_end(site.run, FATAL)
+    site.verify()  # Nothing of the new one.
+    harness.kill(site.worker)
 
 
 def by_others(play, path, records):
@@ -469,6 +494,11 @@ def main():
                 deleted_topic(play.site(lengths, "files", topic="going",
                                         ends=False))
                 print("deleted_topic: run and worker end", flush=True)
+                broker.make_topic("anew", PARTITIONS)
+                broker.write("anew", path, "-K", "\t")
+                remade_topic(play.site(lengths, "files", topic="anew",
+                                       ends=False), path)
+                print("remade_topic: nothing of it is read", flush=True)
                 by_others(play, path, min(records, 3000))
                 print("by_others: written and read by Kafka's tools",
                       flush=True)

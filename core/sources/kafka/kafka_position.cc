@@ -13,7 +13,7 @@
 namespace penstock::core {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 
 template <typename Ranges>
 auto Place(Ranges& ranges, int32_t partition) {
@@ -25,7 +25,7 @@ auto Place(Ranges& ranges, int32_t partition) {
 
 absl::StatusOr<KafkaRange> ParseRange(const ResumeValue& value) {
   ASSIGN_OR_RETURN(const auto numbers, value.Elements());
-  if (numbers.size() != 3) {
+  if (numbers.size() != 3 && numbers.size() != 5) {
     return value.Invalid("is no partition with start and end");
   }
   ASSIGN_OR_RETURN(const int64_t partition, numbers[0].Int64());
@@ -37,6 +37,13 @@ absl::StatusOr<KafkaRange> ParseRange(const ResumeValue& value) {
   ASSIGN_OR_RETURN(range.end, numbers[2].Int64());
   if (range.start < 0) return numbers[1].Invalid("is below 0");
   if (range.end < range.start) return numbers[2].Invalid("is below the start");
+  if (numbers.size() == 3) return range;
+  ASSIGN_OR_RETURN(const int64_t before_end, numbers[3].Int64());
+  if (before_end < 1 || before_end > range.end) {
+    return numbers[3].Invalid("is no distance of a message before the end");
+  }
+  ASSIGN_OR_RETURN(const int64_t time, numbers[4].Int64());
+  range.last = {.offset = range.end - before_end, .timestamp_ms = time};
   return range;
 }
 
@@ -121,7 +128,12 @@ std::string KafkaPosition::ToJson() const {
     json += ",\"ranges\":[";
     for (const KafkaRange& range : topic.ranges) {
       absl::StrAppend(&json, &range == &topic.ranges.front() ? "[" : ",[",
-                      range.partition, ",", range.start, ",", range.end, "]");
+                      range.partition, ",", range.start, ",", range.end);
+      if (range.last.has_value()) {
+        absl::StrAppend(&json, ",", range.end - range.last->offset, ",",
+                        range.last->timestamp_ms);
+      }
+      json += ']';
     }
     json += "]}";
   }
@@ -139,7 +151,7 @@ absl::StatusOr<KafkaPosition> KafkaPosition::Parse(absl::string_view json) {
     }
   }
   ASSIGN_OR_RETURN(const uint64_t version, root["version"].Uint64());
-  if (version != kVersion) {
+  if (version < 1 || version > kVersion) {
     return root["version"].Invalid("is of another version of Penstock");
   }
   ASSIGN_OR_RETURN(const auto topics, root["topics"].Elements());

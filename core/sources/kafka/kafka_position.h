@@ -13,12 +13,24 @@
 
 namespace penstock::core {
 
+// By what a message is known again: no log has another one at its place, but
+// that of a topic that was made anew under the same name.
+struct KafkaMessageId {
+  int64_t offset = 0;
+  int64_t timestamp_ms = 0;
+  friend bool operator==(const KafkaMessageId&,
+                         const KafkaMessageId&) = default;
+};
+
 // A range of one partition: offsets from `start` on, below `end`. Between them
 // offsets may be missing: transaction marks, compacted and aborted messages.
 struct KafkaRange {
   int32_t partition = 0;
   int64_t start = 0;
   int64_t end = 0;
+  // The last message that was read, below `end`; nullopt: none was, or it has
+  // no time.
+  std::optional<KafkaMessageId> last = std::nullopt;
   friend bool operator==(const KafkaRange&, const KafkaRange&) = default;
 };
 
@@ -34,11 +46,15 @@ struct KafkaTopicRanges {
 // empty range. The order of topics never changes, new ones come last: a
 // partition's id is made of it.
 //
-//   {"version":1,"topics":[{"topic":"orders","ranges":[[0,17,23],[1,4,4]]}]}
+//   {"version":2,"topics":[{"topic":"orders","ranges":
+//       [[0,17,23,1,1764547200000],[1,4,4]]}]}
+//
+// Behind start and end: how far the last message is before the end, and its
+// time in milliseconds. Version 1 is read, too: it has neither.
 //
 // A plain value.
 struct KafkaPosition {
-  // Of a step's JSON, at most about 256 KiB.
+  // Of a step's JSON, at most about 384 KiB.
   static constexpr size_t kPartitionsMax = 4'096;
   static constexpr size_t kTopicsMax = 2'048;
   static constexpr int32_t kPartitionNumberMax = (int32_t{1} << 20) - 1;

@@ -22,6 +22,9 @@ constexpr size_t kEventsMax = 512;
 constexpr absl::Duration kLookUpMax = absl::Seconds(5);
 // Steps whose ends are kept apart until they are acknowledged.
 constexpr size_t kUnacknowledgedMax = 1'024;
+// So far before its place a partition is read again for the sake of its last
+// message: what lies between is of aborted transactions, and is fetched.
+constexpr int64_t kLastDistanceMax = 1'000;
 
 Watermark WatermarkOf(absl::Time time, absl::string_view topic,
                       int32_t partition, int64_t offset) {
@@ -125,13 +128,16 @@ absl::Status KafkaReader::Work::TryReadSome() {
 
 absl::Status KafkaReader::Work::Assign() {
   std::vector<TopicConsumer::Assignment> partitions;
-  for (const auto& [id, reading] : readings_) {
+  for (auto& [id, reading] : readings_) {
     if (reading.is_done()) continue;
+    reading.checks_last =
+        reading.last.has_value() &&
+        reading.next - reading.last->offset <= kLastDistanceMax;
     partitions.push_back(
         {.place = {.topic = reading.topic,
                    .partition = KafkaPosition::PartitionOf(id)},
          .id = id,
-         .offset = reading.next});
+         .offset = reading.checks_last ? reading.last->offset : reading.next});
   }
   pending_ = {};
   RETURN_IF_ERROR(client_->Assign(partitions));
@@ -148,6 +154,36 @@ void KafkaReader::Work::Advance(uint32_t id, Reading& reading, int64_t next) {
       {.topic = reading.topic, .partition = KafkaPosition::PartitionOf(id)});
 }
 
+absl::Status KafkaReader::Work::CheckLast(const KafkaEvent& event,
+                                          Reading& reading) {
+  if (!std::exchange(reading.checks_last, false)) return absl::OkStatus();
+  if (event.kind == KafkaEvent::Kind::kEnd && event.offset < reading.next) {
+    // The partition ends before its place: assigned to that it says so.
+    reading.last.reset();
+    is_assigned_ = false;
+    return absl::OkStatus();
+  }
+  // It may have been compacted, or have expired, meanwhile.
+  if (event.kind != KafkaEvent::Kind::kMessage ||
+      event.offset != reading.last->offset ||
+      event.timestamp_ms == reading.last->timestamp_ms) {
+    return absl::OkStatus();
+  }
+  const std::string name =
+      KafkaPartitionName(reading.topic, KafkaPosition::PartitionOf(event.id));
+  return MakeError(
+      Reason::POSITION_EXPIRED,
+      absl::StrCat("go on in ", name, " at offset ", reading.next,
+                   ": the message at ", event.offset,
+                   " is another one than was read there; the topic was deleted "
+                   "and made anew; start anew: another connector name"),
+      {{"partition", name},
+       {"wanted", absl::StrCat(reading.next)},
+       {"offset", absl::StrCat(event.offset)},
+       {"expected_timestamp_ms", absl::StrCat(reading.last->timestamp_ms)},
+       {"found_timestamp_ms", absl::StrCat(event.timestamp_ms)}});
+}
+
 absl::Status KafkaReader::Work::TakeEvent() {
   const KafkaEvent& event = pending_.front();
   if (event.kind == KafkaEvent::Kind::kError) {
@@ -158,6 +194,9 @@ absl::Status KafkaReader::Work::TakeEvent() {
   }
   const auto found =
       event.has_partition ? readings_.find(event.id) : readings_.end();
+  if (found != readings_.end()) {
+    RETURN_IF_ERROR(CheckLast(event, found->second));
+  }
   const bool is_stale = found == readings_.end() || found->second.is_done() ||
                         event.offset < found->second.next;
   if (is_stale) {
@@ -198,20 +237,24 @@ void KafkaReader::Work::TakeMessages() {
   const size_t taken = packed.taken;
   is_waiting_ = packed.waits;
   if (taken == 0) return;
-  const int64_t next = run_[taken - 1]->offset + 1;
-  Stage(id, std::move(packed), next);
+  const KafkaEvent& last = *run_[taken - 1];
+  const int64_t next = last.offset + 1;
+  if (last.timestamp_ms != RecordMeta::kNoEventTime) {
+    reading.last = {.offset = last.offset, .timestamp_ms = last.timestamp_ms};
+  }
+  Stage(std::move(packed), {.id = id, .end = next, .last = reading.last});
   Advance(id, reading, next);
   pending_ = pending_.subspan(taken);
 }
 
-void KafkaReader::Work::Stage(uint32_t id, MessagePacker::Packed packed,
-                              int64_t end) {
+void KafkaReader::Work::Stage(MessagePacker::Packed packed,
+                              const Moved& moved) {
   metrics_->ignored.fetch_add(packed.ignored);
   if (!replaying_.has_value()) {
     std::optional<RecordBatch> batch;
     if (!packed.batch.IsEmpty()) batch = std::move(packed.batch);
     queue_.PushWithAux(std::move(batch), std::move(packed.errors),
-                       environment_.clock.Now(), {.id = id, .end = end});
+                       environment_.clock.Now(), moved);
     return;
   }
   if (!packed.errors.empty()) consumer_.ParseErrors(std::move(packed.errors));
@@ -258,7 +301,13 @@ absl::Status KafkaReader::Work::Expired(uint32_t id,
   if (found == readings_.end() || found->second.is_done()) {
     return absl::OkStatus();
   }
-  const Reading& reading = found->second;
+  Reading& reading = found->second;
+  if (std::exchange(reading.checks_last, false)) {
+    // Only what was asked for again, perhaps: what is wanted shows next.
+    reading.last.reset();
+    is_assigned_ = false;
+    return absl::OkStatus();
+  }
   const TopicConsumer::TopicPartition place{
       .topic = reading.topic, .partition = KafkaPosition::PartitionOf(id)};
   const std::string name = KafkaPartitionName(place.topic, place.partition);
@@ -312,7 +361,7 @@ absl::Status KafkaReader::Work::Expired(uint32_t id,
                 metadata),
       kReadTag);
   Move(id, low->front());
-  found->second.next = low->front();
+  reading.next = low->front();
   return absl::OkStatus();
 }
 
@@ -342,7 +391,9 @@ void KafkaReader::Work::ResetReadings() {
   for (size_t i = 0; i < flushed_.topics.size(); ++i) {
     for (const KafkaRange& range : flushed_.topics[i].ranges) {
       const uint32_t id = KafkaPosition::IdOf(i, range.partition);
-      Reading reading{.topic = flushed_.topics[i].topic, .next = range.end};
+      Reading reading{.topic = flushed_.topics[i].topic,
+                      .next = range.end,
+                      .last = range.last};
       if (config_.stop_at_end) {
         const auto end = ends_.find({reading.topic, range.partition});
         reading.end = end == ends_.end() ? range.end : end->second.end;
@@ -365,7 +416,9 @@ void KafkaReader::Work::Flush(const QueueCommand& command) {
       for (KafkaRange& range : topic.ranges) range.start = range.end;
     }
     for (const auto& [time, moved] : flushed.aux) {
-      flushed_.At(moved.id).end = moved.end;
+      KafkaRange& range = flushed_.At(moved.id);
+      range.end = moved.end;
+      if (moved.last.has_value()) range.last = moved.last;
       times[moved.id] = time;
     }
     Unacknowledged step{.step = command.step, .moved = {}};

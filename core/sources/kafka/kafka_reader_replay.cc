@@ -101,12 +101,13 @@ void KafkaReader::Work::FinishStep(const KafkaPosition& step) {
     MutexLock lock(mu_);
     for (const KafkaTopicRanges& topic : step.topics) {
       for (const KafkaRange& range : topic.ranges) {
-        KafkaRange* const known = flushed_.Find(topic.topic, range.partition);
+        KafkaRange* known = flushed_.Find(topic.topic, range.partition);
         if (known == nullptr) {
           flushed_.Add(topic.topic, range.partition, range.end);
-        } else {
-          known->start = known->end = range.end;
+          known = flushed_.Find(topic.topic, range.partition);
         }
+        known->start = known->end = range.end;
+        known->last = range.last;
       }
     }
   }

@@ -55,6 +55,8 @@ class KafkaReader::Work : public StrandWork<KafkaReader::Work> {
   struct Moved {
     uint32_t id = 0;
     int64_t end = 0;
+    // Nullopt: no message was read.
+    std::optional<KafkaMessageId> last = std::nullopt;
   };
   // What a step ended at, until it is acknowledged upstream.
   struct Unacknowledged {
@@ -67,7 +69,11 @@ class KafkaReader::Work : public StrandWork<KafkaReader::Work> {
     // Of the next message that is wanted.
     int64_t next = 0;
     // Reading ends here; nullopt: never.
-    std::optional<int64_t> end;
+    std::optional<int64_t> end = std::nullopt;
+    // The last that was read.
+    std::optional<KafkaMessageId> last = std::nullopt;
+    // `last` was asked for again, and has not come yet.
+    bool checks_last = false;
     bool is_done() const { return end.has_value() && next >= *end; }
   };
   // A Replay that runs.
@@ -80,16 +86,20 @@ class KafkaReader::Work : public StrandWork<KafkaReader::Work> {
   // --- Reading.
   void ReadSome();
   absl::Status TryReadSome();
-  // Assigns every partition that is not done, from where it is.
+  // Assigns every partition that is not done, from where it is: from the last
+  // message on, to see whether that is still the same.
   absl::Status Assign();
+  // What comes first from where a partition is assigned.
+  // Errors: POSITION_EXPIRED: it is another message.
+  absl::Status CheckLast(const KafkaEvent& event, Reading& reading);
   // The first of what is pending.
   absl::Status TakeEvent();
   absl::Status TakeError(const KafkaEvent& event);
   // The run of one partition's messages that is pending, or as much of it as a
   // buffer holds.
   void TakeMessages();
-  // What was made of messages, up to `end`.
-  void Stage(uint32_t id, MessagePacker::Packed packed, int64_t end);
+  // What was made of messages, up to `moved`.
+  void Stage(MessagePacker::Packed packed, const Moved& moved);
   // The partition was read to `end`, where no message is.
   void Move(uint32_t id, int64_t end);
   // Its next message is gone.

@@ -31,7 +31,7 @@ TEST_F(KafkaGapsTest, ABoundedInputEndsBehindMarks) {
   Extend();
   const RecordedStep step = Queue();
   EXPECT_THAT(ValuesOf(step), ElementsAre("0", "1", "5"));
-  EXPECT_THAT(step.seek(), HasSubstr("[0,0,7]"));
+  EXPECT_THAT(step.seek(), HasSubstr("[0,0,7,2,1000]"));
   EXPECT_EQ(consumer_->transcript().end_of_inputs, 1u);
 }
 
@@ -111,6 +111,84 @@ TEST_F(KafkaGapsTest, ATopicMadeAnewIsNoticedAtOpen) {
   topics_.Create("t", 1);
   topics_.Write("t", 0, {.value = "another"});
   EXPECT_THAT(Open(seek), HasReason(Reason::POSITION_EXPIRED));
+}
+
+TEST_F(KafkaGapsTest, ATopicMadeAnewThatHasGrownIsNoticed) {
+  for (const char* const value : {"0", "1"}) {
+    topics_.Write("t", 0, {.value = value, .timestamp_ms = 1'000});
+  }
+  ASSERT_OK(Open());
+  Extend();
+  const std::string seek = Queue().seek();
+  topics_.At("t", 0) = {};
+  for (int i = 0; i < 5; ++i) {
+    topics_.Write("t", 0, {.value = "another", .timestamp_ms = 2'000});
+  }
+  ASSERT_OK(Open(seek));
+  Extend();
+  EXPECT_THAT(Fatal(), HasReason(Reason::POSITION_EXPIRED));
+  const ErrorMetadata metadata = GetErrorInfo(Fatal())->metadata;
+  EXPECT_EQ(metadata.at("partition"), "t/0");
+  EXPECT_EQ(metadata.at("offset"), "1");
+  EXPECT_EQ(metadata.at("expected_timestamp_ms"), "1000");
+  EXPECT_EQ(metadata.at("found_timestamp_ms"), "2000");
+}
+
+TEST_F(KafkaGapsTest, ATopicMadeAnewThatGrowsOnlyThenIsNoticed) {
+  topics_.Write("t", 0, {.value = "0"});
+  topics_.Write("t", 0, {.value = "1"});
+  ASSERT_OK(Open());
+  Extend();
+  const std::string seek = Queue().seek();
+  ASSERT_OK(Open(seek));
+  // Behind the look at its end.
+  topics_.At("t", 0) = {};
+  topics_.Write("t", 0, {.value = "another"});
+  Extend();
+  EXPECT_THAT(Fatal(), HasReason(Reason::POSITION_EXPIRED));
+}
+
+TEST_F(KafkaGapsTest, ATopicMadeAnewIsNoticedBehindReplays) {
+  topics_.Write("t", 0, {.value = "0", .timestamp_ms = 1'000});
+  ASSERT_OK(Open());
+  const std::string base = position_;
+  Extend();
+  const RecordedStep step = Queue();
+  topics_.At("t", 0) = {};
+  for (int i = 0; i < 2; ++i) {
+    topics_.Write("t", 0, {.value = "another", .timestamp_ms = 2'000});
+  }
+  ASSERT_OK(Open(base));
+  Skip(step);
+  Extend();
+  EXPECT_THAT(Fatal(), HasReason(Reason::POSITION_EXPIRED));
+}
+
+TEST_F(KafkaGapsTest, TheLastMessageIsNotReadTwice) {
+  topics_.Write("t", 0, {.value = "0"});
+  topics_.WriteHidden("t", 0, 3);
+  ASSERT_OK(Open());
+  Extend();
+  const std::string seek = Queue().seek();
+  EXPECT_THAT(seek, HasSubstr("[0,0,4,4,1000]"));
+  topics_.Write("t", 0, {.value = "1"});
+  ASSERT_OK(Open(seek));
+  Extend();
+  EXPECT_OK(Fatal());
+  EXPECT_THAT(ValuesOf(Queue()), ElementsAre("1"));
+}
+
+TEST_F(KafkaGapsTest, TheLastMessageMayHaveExpiredMeanwhile) {
+  topics_.Write("t", 0, {.value = "0"});
+  ASSERT_OK(Open());
+  Extend();
+  const std::string seek = Queue().seek();
+  topics_.Write("t", 0, {.value = "1"});
+  ASSERT_OK(Open(seek));
+  topics_.Expire("t", 0, 1);
+  Extend();
+  EXPECT_OK(Fatal());
+  EXPECT_THAT(ValuesOf(Queue()), ElementsAre("1"));
 }
 
 TEST_F(KafkaGapsTest, ATopicMadeAnewIsNoticedWhileItIsRead) {

@@ -15,14 +15,16 @@ KafkaPosition Two() {
   position.Add("orders", 1, 4);
   position.Add("orders", 0, 17);
   position.Add("a\"b", 3, 0);
-  position.Find("orders", 0)->end = 23;
+  KafkaRange& first = *position.Find("orders", 0);
+  first.end = 23;
+  first.last = {.offset = 21, .timestamp_ms = -5};
   return position;
 }
 
 TEST(KafkaPositionTest, IsWrittenInTheOrderOfTopicsAndPartitions) {
   EXPECT_EQ(Two().ToJson(),
-            R"({"version":1,"topics":[)"
-            R"({"topic":"orders","ranges":[[0,17,23],[1,4,4]]},)"
+            R"({"version":2,"topics":[)"
+            R"({"topic":"orders","ranges":[[0,17,23,2,-5],[1,4,4]]},)"
             R"({"topic":"a\"b","ranges":[[3,0,0]]}]})");
 }
 
@@ -44,8 +46,19 @@ TEST(KafkaPositionTest, MostPartitionsFitIntoAStepsResult) {
   KafkaPosition position;
   for (int i = 0; i < static_cast<int>(KafkaPosition::kPartitionsMax); ++i) {
     position.Add("t", i, int64_t{1} << 60);
+    position.Find("t", i)->last = {.offset = (int64_t{1} << 60) - 1'000,
+                                   .timestamp_ms = 1'764'547'200'000};
   }
-  EXPECT_LE(position.ToJson().size(), size_t{256} << 10);
+  EXPECT_LE(position.ToJson().size(), size_t{384} << 10);
+}
+
+TEST(KafkaPositionTest, OfTheVersionBeforeIsRead) {
+  ASSERT_OK_AND_ASSIGN(
+      const KafkaPosition position,
+      KafkaPosition::Parse(R"({"version":1,"topics":[{"topic":"orders",)"
+                           R"("ranges":[[0,17,23]]}]})"));
+  EXPECT_EQ(position.Find("orders", 0)->end, 23);
+  EXPECT_FALSE(position.Find("orders", 0)->last.has_value());
 }
 
 class BadPositionTest : public testing::TestWithParam<std::string> {};
@@ -58,7 +71,11 @@ TEST_P(BadPositionTest, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadPositionTest,
     testing::Values(
-        "", "null", "{}", R"({"version":2,"topics":[]})",
+        "", "null", "{}", R"({"version":0,"topics":[]})",
+        R"({"version":3,"topics":[]})",
+        R"({"version":2,"topics":[{"topic":"t","ranges":[[0,0,1,1]]}]})",
+        R"({"version":2,"topics":[{"topic":"t","ranges":[[0,0,1,0,9]]}]})",
+        R"({"version":2,"topics":[{"topic":"t","ranges":[[0,0,1,2,9]]}]})",
         R"({"version":1,"topics":[],"more":1})",
         R"({"version":1,"topics":[{"topic":"t"}]})",
         R"({"version":1,"topics":[{"topic":"t","ranges":[[0,1]]}]})",
