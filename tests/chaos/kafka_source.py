@@ -5,7 +5,8 @@ Worker, controller, both or the broker are killed in the middle, one to three
 times a round, and what the topic has committed arrives exactly once: each
 key's sequence is complete, in order, single. Between the committed messages
 are aborted ones. At last messages are still written while they are read, and
-the run is told to stop when all of them are there.
+the run is told to stop when all of them are there; and topics are deleted, and
+made anew under the same name.
 
 With --mock the broker is librdkafka's mock (kafka_mock.cc), which can be had
 everywhere: into files only, nothing is aborted, and it is stopped and woken
@@ -50,7 +51,7 @@ CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
 # So many transactions the topic is written in, an aborted one behind each.
 TRANSACTIONS = 3
-FATAL = 1  # Exit code of a run that cannot go on.
+FAILED = 6  # Exit code of a run whose connector cannot go on.
 
 
 def make_messages(path, records, seed):
@@ -235,7 +236,7 @@ def remade_topic(site, path):
     for _ in range(2):
         site.broker.write(topic, path, "-K", "\t")
     site.start_run()
-    harness.wait_for_end(site.run, FATAL)
+    harness.wait_for_end(site.run, FAILED)
     site.verify()  # Nothing of the new one.
     harness.kill(site.worker)
 

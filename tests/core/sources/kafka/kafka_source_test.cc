@@ -88,7 +88,7 @@ TEST_F(KafkaSourceTest, PartitionsThatAppearAreReadFromTheirBeginning) {
   const RecordedStep step = Queue();
   EXPECT_THAT(ValuesOf(step), ElementsAre("new"));
   EXPECT_EQ(step.records[0].partition, 1u);
-  EXPECT_THAT(step.seek(), HasSubstr("[[0,0,0],[1,0,1]]"));
+  EXPECT_THAT(step.seek(), HasSubstr("[[0,0,0],[1,0,1,1,1000]]"));
 }
 
 TEST_F(KafkaSourceTest, PartitionsAddedWhileNobodyReadAreRead) {
@@ -188,7 +188,7 @@ TEST_F(KafkaSourceTest, TombstonesAreIgnoredAndEmptyIsNotNull) {
   Extend();
   const RecordedStep step = Queue();
   EXPECT_THAT(ValuesOf(step), ElementsAre("{\"id\":1}", "{\"id\":3}"));
-  EXPECT_THAT(step.seek(), HasSubstr("[0,0,4]"));
+  EXPECT_THAT(step.seek(), HasSubstr("[0,0,4,1,1000]"));
   EXPECT_THAT(consumer_->transcript().parse_errors, IsEmpty());
   EXPECT_EQ(Metric("kafka_ignored_messages_total"), 2);
 }
@@ -219,7 +219,7 @@ TEST_F(KafkaSourceTest, HeadersChooseMessages) {
   Extend();
   const RecordedStep step = Queue();
   EXPECT_THAT(ValuesOf(step), ElementsAre("a"));
-  EXPECT_THAT(step.seek(), HasSubstr("[0,0,4]"));
+  EXPECT_THAT(step.seek(), HasSubstr("[0,0,4,1,1000]"));
 }
 
 TEST_F(KafkaSourceTest, ABadMessageCostsItselfOnly) {
