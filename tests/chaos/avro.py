@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Avro messages by a schema registry that comes and goes, into files.
 
-Two topics of librdkafka's mock, one of Debezium's changes, one of plain
-records. Half-way their schemas become others, later ones have a number that the
-registry learns last of all, and one has that of a schema of another kind. The
-registry wants a password. It is down at first, lets nobody in, answers with
-errors for what is new, is down again, and does not know a number for a long
-time; worker and controller are killed each time. Meanwhile the connectors are
-DEGRADED and say why; in the end every message is in the files once, each key's
-in order, and the one that nobody can read is a dead letter. One type comes by
-a reference to another subject.
+Two topics of a real broker, or with --mock of librdkafka's mock, which can be
+had everywhere: one of Debezium's changes, one of plain records. Half-way their
+schemas become others, later ones have a number that the registry learns last of
+all, and one has that of a schema of another kind. The registry wants a
+password. It is down at first, lets nobody in, answers with errors for what is
+new, is down again, and does not know a number for a long time; worker and
+controller are killed each time. Meanwhile the connectors are DEGRADED and say
+why; in the end every message is in the files once, each key's in order, and the
+one that nobody can read is a dead letter. One type comes by a reference to
+another subject.
 
   PENSTOCK_CHAOS_RECORDS  messages of each topic (2,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)

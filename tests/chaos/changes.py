@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Changes of Debezium in a topic, applied to a table.
 
-The broker is librdkafka's mock. The changes are JSON with its schema around,
-tombstones and heartbeats between them; they go into a PostgreSQL table (mode
-upsert), and the run is killed in the middle: the table is then what the changes
-make of it. Then into a topic: what compaction would leave of it is the table.
+The broker is a real one, or with --mock librdkafka's mock, which can be had
+everywhere. The changes are JSON with its schema around, tombstones and
+heartbeats between them; they go into a PostgreSQL table (mode upsert), and the
+run is killed in the middle: the table is then what the changes make of it. Then
+into a topic: what compaction would leave of it is the table.
 
   PENSTOCK_CHAOS_RECORDS  changes (4,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)

@@ -28,6 +28,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -48,6 +49,7 @@ TABLE = ("CREATE TABLE orders (body text,"
 # A client that finds no broker waits for up to ten seconds of its own accord.
 BACKOFF = "reconnect.backoff.max.ms: 500"
 CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+VERIFIABLE_PRODUCER = "org.apache.kafka.tools.VerifiableProducer"
 VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
 # So many transactions the topic is written in, an aborted one behind each.
 TRANSACTIONS = 3
@@ -240,6 +242,86 @@ def remade_topic(site, path):
     site.verify()  # Nothing of the new one.
     harness.kill(site.worker)
 
+def told(done, event):
+    """What one of Kafka's verifiable tools says of each such event."""
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [one for one in events if one["name"] == event]
+    if not found:
+        raise harness.Failure(f"no {event}: {done.stderr.decode()[-2000:]}")
+    return found
+
+
+def verified(broker, topic, records):
+    """What Kafka's verifiable consumer finds of a topic's committed records."""
+    with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
+        config.write("isolation.level=read_committed\n")
+        config.flush()
+        done = broker.tool(
+            VERIFIABLE_CONSUMER, "--bootstrap-server", broker.bootstrap,
+            "--topic", topic, "--group-id", f"verifier-{topic}",
+            "--reset-policy", "earliest", "--max-messages", str(records),
+            "--verbose", "--consumer.config", config.name)
+    return told(done, "record_data")
+
+
+def by_key(events):
+    """{key: its values, in order}."""
+    found = {}
+    for event in events:
+        found.setdefault(event["key"], []).append(event["value"])
+    return found
+
+
+class VerifiableSite(Site):
+    """Reads what `written`, the acks of Kafka's verifiable producer, says."""
+
+    def __init__(self, *arguments, written, **more):
+        super().__init__(*arguments, **more)
+        self.written = written
+
+    def verify(self):
+        """By its consumer."""
+        total = sum(1 for _ in self.target.values())
+        if total != len(self.written):
+            raise harness.Failure(f"{total} arrived of {len(self.written)}")
+        found = verified(self.broker, self.target.topic, total)
+        for key, values in by_key(self.written).items():
+            arrived = by_key(found).get(key, [])
+            if arrived != values:
+                raise harness.Failure(
+                    f"key {key}: {len(arrived)} arrived of {len(values)}, "
+                    f"first {arrived[:3]} of {values[:3]}")
+
+
+def by_verifiers(play, records):
+    """Kafka's verifiable producer writes, its verifiable consumer verifies.
+
+    Whatever the one was told to be there the other finds once, of each key in
+    order, though the worker between them is killed.
+    """
+    broker = play.broker
+
+    def write(name, count):
+        topic = f"verifiable-{name}"
+        broker.make_topic(topic, PARTITIONS)
+        done = broker.tool(
+            VERIFIABLE_PRODUCER, "--bootstrap-server", broker.bootstrap,
+            "--topic", topic, "--max-messages", str(count),
+            "--repeating-keys", str(sequences.KEYS))
+        written = told(done, "producer_send_success")
+        if len(written) != count:
+            raise harness.Failure(f"{len(written)} of {count} were written")
+        return topic, written
+
+    filled = harness.Growing(write, records)
+
+    def make_site(trial):
+        topic, written = filled[trial]
+        return play.site(None, "topic", topic=topic, kind=VerifiableSite,
+                         written=written), len(written)
+
+    return play.strike("worker", make_site)
+
 
 def by_others(play, path, records):
     """Kafka's own tools write what is read, and read what is written."""
@@ -259,17 +341,12 @@ def by_others(play, path, records):
         raise harness.Failure(f"Kafka's producer: {done.stderr.decode()}")
     site = play.site(lengths, "topic", topic="console")
     site.finish()
-    done = broker.tool(
-        VERIFIABLE_CONSUMER, "--bootstrap-server", broker.bootstrap, "--topic",
-        site.target.topic, "--group-id", "verifier", "--reset-policy",
-        "earliest", "--max-messages", str(records), "--verbose")
     seen = collections.Counter(
-        event["key"] for event in map(json.loads, done.stdout.splitlines())
-        if event["name"] == "record_data")
+        event["key"]
+        for event in verified(broker, site.target.topic, records))
     if seen != lengths:
         raise harness.Failure(
-            f"Kafka's consumer finds {sum(seen.values())} of {records}: "
-            f"{done.stderr.decode()[-2000:]}")
+            f"Kafka's consumer finds {sum(seen.values())} of {records}")
 
 
 class RealBroker(kafka_broker.KafkaBroker):
@@ -399,7 +476,7 @@ class Play:
         if server is not None:
             self.targets.append("table")
 
-    def site(self, lengths, target, **more):
+    def site(self, lengths, target, kind=Site, **more):
         directory = harness.fresh(os.path.join(self.directory, "s"))
         name = f"target{next(self._numbers)}"
         if target == "topic":
@@ -408,8 +485,23 @@ class Play:
             made = Table(self.server, name)
         else:
             made = Files(directory)
-        return Site(self.programs, directory, self.broker, lengths, made,
+        return kind(self.programs, directory, self.broker, lengths, made,
                     **more)
+
+    def strike(self, kind, make_site):
+        """A round, made anew if it ends too early: how often it was struck.
+
+        `make_site`: of a trial the site and how many messages it reads.
+        """
+        # A broker takes seconds to come back.
+        counts = (1,) if kind == "broker" else (1, 1, 2, 3)
+
+        def play(trial):
+            site, total = make_site(trial)
+            return strikes.play_round(site, self._rng, kind, total,
+                                      kafka_broker.blows(self.broker), counts)
+
+        return harness.strike_in_time(self.programs, play)
 
     def rounds(self, count, filled):
         """`filled`: by trial a topic and how many messages each key has."""
@@ -419,17 +511,13 @@ class Play:
             target = self.targets[number % len(self.targets)]
             started = time.monotonic()
 
-            def play(trial, kind=kind, target=target):
+            def site(trial, kind=kind, target=target):
                 topic, lengths = filled[trial]
-                site = self.site(lengths, target, topic=topic,
-                                 local=kind.startswith("local"))
-                # A broker takes seconds to come back.
-                return strikes.play_round(
-                    site, self._rng, kind, sum(lengths.values()),
-                    kafka_broker.blows(self.broker),
-                    (1,) if kind == "broker" else (1, 1, 2, 3))
+                return (self.site(lengths, target, topic=topic,
+                                  local=kind.startswith("local")),
+                        sum(lengths.values()))
 
-            times = harness.strike_in_time(self.programs, play)
+            times = self.strike(kind, site)
             struck[f"{kind}, {target}"] += times
             print(f"round {number + 1:2}: into a {target}, {kind} struck "
                   f"{times} times, exactly once; "
@@ -503,6 +591,10 @@ def main():
                 by_others(play, path, min(records, 3000))
                 print("by_others: written and read by Kafka's tools",
                       flush=True)
+                struck = by_verifiers(play, records)
+                print(f"by_verifiers: {records} messages of Kafka's verifiable "
+                      f"producer, all found by its consumer; struck {struck} "
+                      "times", flush=True)
         finally:
             programs.end_all()
             broker.end()
