@@ -17,6 +17,7 @@ constexpr SqlType kSingles[] = {SqlType::kBoolean,
                                 SqlType::kInteger,
                                 SqlType::kBigint,
                                 SqlType::kTinyintUnsigned,
+                                SqlType::kSmallintUnsigned,
                                 SqlType::kIntegerUnsigned,
                                 SqlType::kBigintUnsigned,
                                 SqlType::kReal,
@@ -41,6 +42,22 @@ std::string RandomText(Random& random) {
   std::string text(kTexts[random.Uniform(std::size(kTexts))]);
   if (random.Bernoulli(0.1)) text.append(random.Uniform(300), 'x');
   return text;
+}
+
+// As they stand in a record: blanks, exact numbers and escapes are kept.
+absl::string_view RandomVariant(Random& random) {
+  constexpr absl::string_view kTexts[] = {"null",
+                                          "true",
+                                          "-0",
+                                          "1.50",
+                                          "12345678901234567890.5",
+                                          "\"\"",
+                                          R"("caf\u00e9\n\"")",
+                                          "[]",
+                                          "{ }",
+                                          R"([1, {"a":"x,y"},[[]]])",
+                                          R"({"b": null, "a":1.0,"b":2})"};
+  return kTexts[random.Uniform(std::size(kTexts))];
 }
 
 Value RandomInteger(Random& random, SqlType type) {
@@ -109,6 +126,8 @@ Value RandomSingle(Random& random, const Column& column, ValueArena& arena) {
       return RandomMoment(random, column);
     case SqlType::kUuid:
       return Value::Uuid(arena.Copy(RandomId(random).substr(0, 16)));
+    case SqlType::kVariant:
+      return Value::Variant(RandomVariant(random));
     default:
       return RandomInteger(random, column.type);
   }
@@ -136,9 +155,11 @@ void AppendJsonSingle(const Column& column, const Value& value,
   PrintValue(value, text);
   const bool is_finite =
       value.kind() != ValueKind::kDouble || std::isfinite(value.AsDouble());
-  const bool is_token =
-      value.kind() == ValueKind::kBool || IsIntegerType(column.type) ||
-      value.kind() == ValueKind::kDouble || value.kind() == ValueKind::kDecimal;
+  const bool is_token = value.kind() == ValueKind::kBool ||
+                        IsIntegerType(column.type) ||
+                        value.kind() == ValueKind::kDouble ||
+                        value.kind() == ValueKind::kDecimal ||
+                        value.kind() == ValueKind::kVariant;
   if (is_token && is_finite) {
     json += text;
   } else {
@@ -185,24 +206,21 @@ void AppendJson(const Column& column, const Value& value, std::string& json) {
 
 }  // namespace
 
-Column RandomColumn(Random& random, std::string name, uint32_t depth) {
-  Column column = {.name = std::move(name),
-                   .type = kSingles[random.Uniform(std::size(kSingles))],
-                   .nullable = random.Bernoulli(0.5)};
-  if (depth > 0 && random.Bernoulli(0.6)) {
-    column.type = kContainers[random.Uniform(std::size(kContainers))];
-  }
-  if (column.type == SqlType::kTime || column.type == SqlType::kTimestamp ||
-      column.type == SqlType::kTimestamptz) {
+Column RandomColumnOf(Random& random, SqlType type, std::string name,
+                      uint32_t depth) {
+  Column column = {
+      .name = std::move(name), .type = type, .nullable = random.Bernoulli(0.5)};
+  if (type == SqlType::kTime || type == SqlType::kTimestamp ||
+      type == SqlType::kTimestamptz) {
     column.precision = random.Bernoulli(0.5) ? 9 : 6;
   }
-  if (column.type == SqlType::kArray) {
+  if (type == SqlType::kArray) {
     column.children = {RandomColumn(random, "element", depth - 1)};
-  } else if (column.type == SqlType::kMap) {
+  } else if (type == SqlType::kMap) {
     Column key = RandomColumn(random, "key", 0);
     key.nullable = false;
     column.children = {key, RandomColumn(random, "value", depth - 1)};
-  } else if (column.type == SqlType::kStruct) {
+  } else if (type == SqlType::kStruct) {
     const size_t fields = 1 + random.Uniform(3);
     for (size_t i = 0; i < fields; ++i) {
       column.children.push_back(RandomColumn(
@@ -211,6 +229,13 @@ Column RandomColumn(Random& random, std::string name, uint32_t depth) {
     }
   }
   return column;
+}
+
+Column RandomColumn(Random& random, std::string name, uint32_t depth) {
+  const SqlType type = depth > 0 && random.Bernoulli(0.6)
+                           ? kContainers[random.Uniform(std::size(kContainers))]
+                           : kSingles[random.Uniform(std::size(kSingles))];
+  return RandomColumnOf(random, type, std::move(name), depth);
 }
 
 Schema RandomSchema(Random& random, size_t columns_max, uint32_t depth) {

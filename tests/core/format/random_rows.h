@@ -14,6 +14,9 @@
 
 namespace penstock::core {
 
+// Requires: `depth` above 0 for an array, a map or a struct.
+Column RandomColumnOf(Random& random, SqlType type, std::string name,
+                      uint32_t depth);
 // `depth`: how deep arrays, maps and structs are nested; 0: there are none. No
 // variants, which a row of another format cannot have of one.
 Column RandomColumn(Random& random, std::string name, uint32_t depth);
