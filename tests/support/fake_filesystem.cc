@@ -51,10 +51,14 @@ class FakeFileSystem::Handle final : public File {
     bool writable;
   };
   Handle(FakeFileSystem& fs, Options options)
-      : fs_(fs), options_(std::move(options)) {}
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(fs.mu_)
+      : fs_(fs), options_(std::move(options)) {
+    ++options_.inode->handles;
+  }
 
   ~Handle() override {
     MutexLock lock(fs_.mu_);
+    --options_.inode->handles;
     if (options_.generation == fs_.generation_) --fs_.open_files_;
   }
 
@@ -375,7 +379,8 @@ absl::Status FakeFileSystem::CheckParent(absl::string_view operation,
 
 FakeFileSystem::InodePtr FakeFileSystem::NewInode(FileType type) {
   auto inode = std::make_shared<Inode>();
-  inode->number = next_inode_++;
+  inode->number = free_inode_.has_value() ? *free_inode_ : next_inode_++;
+  free_inode_.reset();
   inode->type = type;
   inode->mtime = NextTime();
   return inode;
@@ -438,6 +443,15 @@ void FakeFileSystem::Put(absl::string_view path, absl::string_view bytes) {
   inode->mtime = NextTime();
   inode->lost.clear();
   inode->Sync();
+}
+
+void FakeFileSystem::RemoveForReuse(absl::string_view path) {
+  const std::string name = Normalize(path);
+  MutexLock lock(mu_);
+  const InodePtr inode = Find(name);
+  CHECK(inode != nullptr && inode->handles == 0) << name;
+  free_inode_ = inode->number;
+  ChangeNames({{name, nullptr}});
 }
 
 std::optional<std::string> FakeFileSystem::Contents(

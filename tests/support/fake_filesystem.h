@@ -117,6 +117,9 @@ class FakeFileSystem final : public FileSystem {
   // Makes `path` hold `bytes`, with its directories, all of it durable. For a
   // file that exists it changes the bytes under those who have it open.
   void Put(absl::string_view path, absl::string_view bytes);
+  // Removes the file; the next one that is made has its number
+  // (FileStat::inode), as disks give it again. Requires: nobody has it open.
+  void RemoveForReuse(absl::string_view path);
   // What is in the file now; nullopt: no such file.
   std::optional<std::string> Contents(absl::string_view path) const;
   // What a Crash() now would leave of it.
@@ -215,6 +218,7 @@ class FakeFileSystem final : public FileSystem {
   // Handles of an older generation are dead.
   uint64_t generation_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t next_inode_ ABSL_GUARDED_BY(mu_) = 1;
+  std::optional<uint64_t> free_inode_ ABSL_GUARDED_BY(mu_);
   int64_t ticks_ ABSL_GUARDED_BY(mu_) = 0;
   int open_files_ ABSL_GUARDED_BY(mu_) = 0;
 };

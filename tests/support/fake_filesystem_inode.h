@@ -21,6 +21,8 @@ struct FakeFileSystem::Inode {
   uint64_t number = 0;
   FileType type = FileType::kRegular;
   absl::Time mtime;
+  // Handles, dead ones among them.
+  int handles = 0;
 
   std::string data;
   // How much of `data`, from its start, is durable.

@@ -358,6 +358,20 @@ TEST_F(FakeFileSystemTest, PutChangesAFileUnderItsReaders) {
   EXPECT_THAT(file->Size(), IsOkAndHolds(2u));
 }
 
+TEST_F(FakeFileSystemTest, NumbersOfFilesThatAreGoneCanBeGivenAgain) {
+  fs_.Put("/d/a", "1");
+  fs_.Put("/d/b", "2");
+  ASSERT_OK_AND_ASSIGN(const FileStat gone, fs_.Stat("/d/a"));
+  fs_.RemoveForReuse("/d/a");
+  EXPECT_EQ(fs_.Contents("/d/a"), std::nullopt);
+  fs_.Put("/d/c", "3");
+  fs_.Put("/d/e", "4");
+  ASSERT_OK_AND_ASSIGN(const FileStat next, fs_.Stat("/d/c"));
+  ASSERT_OK_AND_ASSIGN(const FileStat last, fs_.Stat("/d/e"));
+  EXPECT_EQ(next.inode, gone.inode);
+  EXPECT_GT(last.inode, next.inode);
+}
+
 TEST_F(FakeFileSystemTest, DirectoriesCannotBeRenamed) {
   EXPECT_THAT(fs_.Rename("/d", "/e"), HasReason("UNSUPPORTED"));
 }

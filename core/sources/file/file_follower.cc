@@ -48,7 +48,7 @@ bool FileFollower::IsStillThere(KnownFile& file, const FoundFile& found) {
   const bool is_shorter = file.is_compressed ? stat.size < file.seen_size
                                              : stat.size < file.position.end;
   if (is_shorter) {
-    NoteRewritten(file);
+    LoseContent(file, file.seen_size);
     return false;
   }
   if (stat.size != file.seen_size || stat.mtime != file.seen_mtime) {
@@ -96,6 +96,11 @@ void FileFollower::NoteLoss(KnownFile& file, absl::string_view what) {
 }
 
 void FileFollower::NoteRewritten(KnownFile& file) {
+  LoseContent(file, file.seen_size_before);
+}
+
+void FileFollower::LoseContent(KnownFile& file, uint64_t seen_size) {
+  file.seen_size = seen_size;
   NoteLoss(file, "cut off or written anew");
   file.reading.reset();
   files_.SetInode(file, 0, 0);
@@ -220,7 +225,9 @@ void FileFollower::Adopt(KnownFile& file, const FoundFile& found,
 
 void FileFollower::Queue(KnownFile& file, const FileStat& stat) {
   file.is_loss_said = false;
-  file.seen_size = stat.size;
+  if (stat.size != file.seen_size) {
+    file.seen_size_before = std::exchange(file.seen_size, stat.size);
+  }
   file.seen_mtime = stat.mtime;
   news_.to_read.push_back(file.position.id);
 }

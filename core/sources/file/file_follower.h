@@ -115,6 +115,9 @@ class FileFollower {
   void Queue(KnownFile& file, const FileStat& stat);
   // A file that has no path any more.
   void LookAtLost(KnownFile& file);
+  // What it was is not there any more; when it was last seen there were
+  // `seen_size` bytes.
+  void LoseContent(KnownFile& file, uint64_t seen_size);
   // What was not read of a file that is lost, once.
   void NoteLoss(KnownFile& file, absl::string_view what);
   void Note(const absl::Status& problem);

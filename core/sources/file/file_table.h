@@ -44,6 +44,9 @@ struct KnownFile {
   bool is_compressed = false;
   // As it was when it was last queued for reading.
   uint64_t seen_size = 0;
+  // And before it had another size: whether it is the same file since then only
+  // its content tells.
+  uint64_t seen_size_before = 0;
   absl::Time seen_mtime = absl::InfinitePast();
   // Where its path leads, if that is a symbolic link, and the inode for which
   // that was looked up (FileWatches).

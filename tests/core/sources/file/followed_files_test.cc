@@ -4,6 +4,7 @@
 #include "tests/support/compress.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,6 +71,9 @@ TEST_F(FollowedFilesTest, WrittenAnewAndLongerIsAnotherFile) {
   Rewrite(kLog, Lines("new-", 0, 100));
   EXPECT_THAT(Read(), SizeIs(100));
   EXPECT_FALSE(HasFailed());
+  // All of the old one had been read: nothing is said to be lost.
+  Run(absl::Minutes(1));
+  EXPECT_THAT(consumer_->transcript().errors, IsEmpty());
 }
 
 TEST_F(FollowedFilesTest, CutOffIsReadFromItsBeginning) {
@@ -99,6 +103,18 @@ TEST_F(FollowedFilesTest, WhatIsLostWhenItIsCutOffIsSaid) {
   EXPECT_THAT(Read(), IsEmpty());
   ASSERT_THAT(consumer_->transcript().errors, SizeIs(1));
   EXPECT_FALSE(consumer_->transcript().errors[0].fatal);
+  EXPECT_THAT(std::string(consumer_->transcript().errors[0].status.message()),
+              HasSubstr("1 bytes behind byte 2"));
+}
+
+// Of the old content, whatever the new one's length.
+TEST_F(FollowedFilesTest, WhatIsLostWhenItIsWrittenAnewAndLongerIsSaid) {
+  files_.Put(kLog, "1\n2");
+  Open();
+  EXPECT_THAT(Read(), ElementsAre("1"));
+  Rewrite(kLog, Lines("new-", 0, 100));
+  EXPECT_THAT(Read(absl::Seconds(2)), SizeIs(100));
+  ASSERT_THAT(consumer_->transcript().errors, SizeIs(1));
   EXPECT_THAT(std::string(consumer_->transcript().errors[0].status.message()),
               HasSubstr("1 bytes behind byte 2"));
 }
@@ -356,6 +372,46 @@ TEST_F(FollowedFilesTest, APathThatIsAnotherFileNowIsReadFromItsBeginning) {
   EXPECT_THAT(Read(), ElementsAre("1", "2"));
   ASSERT_OK(files_.Rename("/l/next", kLog));
   EXPECT_THAT(Read(), ElementsAre("another"));
+}
+
+// A disk gives the number of a file that is gone to the next one that is made.
+TEST_F(FollowedFilesTest, ANumberThatIsGivenAgainIsAnotherFile) {
+  files_.Put(kLog, "1\n2\n");
+  Open();
+  EXPECT_THAT(Read(), ElementsAre("1", "2"));
+  ASSERT_OK(files_.Rename(kLog, "/gone"));
+  Run(absl::Seconds(10));
+  ASSERT_EQ(files_.open_files(), 0);
+  files_.RemoveForReuse("/gone");
+  files_.Put("/l/b.log", "another\n");
+  EXPECT_THAT(Read(absl::Seconds(5)), ElementsAre("another"));
+  // What is behind its old place is not what is new in the other one.
+  Append("/l/b.log", "more\n");
+  Open(Here());
+  EXPECT_THAT(Read(), ElementsAre("more"));
+  EXPECT_THAT(consumer_->transcript().errors, IsEmpty());
+}
+
+TEST_F(FollowedFilesTest, ANumberThatIsGivenAgainAtOncePutsOutNothing) {
+  // So many that the first one has been closed when all have been read.
+  constexpr int kFiles = 200;
+  const auto path = [](int i) { return absl::StrFormat("/l/%03d.log", i); };
+  for (int i = 0; i < kFiles; ++i) files_.Put(path(i), Lines(path(i), 0, 2));
+  Open();
+  // More than the queue takes at once.
+  EXPECT_EQ(Read(absl::Seconds(5)).size() + Read(absl::Seconds(5)).size(),
+            2u * kFiles);
+  // At its path, and longer; and at a path that is looked at before it.
+  files_.RemoveForReuse(path(0));
+  files_.Put(path(0), "a longer line that nobody has read before\n");
+  files_.RemoveForReuse(path(1));
+  files_.Put("/l/+.log", "first\n");
+  EXPECT_THAT(Read(absl::Seconds(5)),
+              testing::UnorderedElementsAre(
+                  "a longer line that nobody has read before", "first"));
+  // Both had been read to their ends.
+  Run(absl::Minutes(1));
+  EXPECT_THAT(consumer_->transcript().errors, IsEmpty());
 }
 
 TEST_F(FollowedFilesTest, AFileThatMayNotBeReadHoldsBackNoOther) {
