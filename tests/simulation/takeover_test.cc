@@ -175,6 +175,36 @@ INSTANTIATE_TEST_SUITE_P(
                           std::get<1>(test.param) ? "File" : "Fake");
     });
 
+// A controller that was stopped before it led, and wakes when another one, of a
+// newer file, has ended: it leads, and with it its file. What the newer one
+// says holds again when that one is run again.
+TEST(EarlierFileTest, ItsControllerThatWakesIsNotTheEnd) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Plan plan = QuietPlan(seed, false, true);
+    plan.specs.push_back(plan.specs.front());
+    ++plan.specs.back().limits.steps_outstanding_max;
+    World world(plan);
+    const auto stored_spec = [&] {
+      return world.store_disk().state.connectors.at(kConnector).spec_bytes;
+    };
+    world.Start();
+    world.FreezeController();
+    world.EditSpec(1);
+    ASSERT_TRUE(world.RunUntil([&] { return world.Finished(); }, kLong));
+    EXPECT_EQ(stored_spec(), SpecBytes(1));
+    world.WakeAll();
+    ASSERT_TRUE(
+        world.RunUntil([&] { return stored_spec() == SpecBytes(0); }, kLong));
+    EXPECT_FALSE(world.Finished());
+    ASSERT_TRUE(world.RunUntil([&] { return world.Finished(); }, kLong))
+        << world.violation();
+    EXPECT_EQ(world.store_disk().state.epoch, 3u);
+    world.CheckComplete();
+    EXPECT_EQ(world.violation(), "");
+  }
+}
+
 // A worker that is stopped with released steps, and wakes when another one, on
 // another host, has its place: its commits meet the writer fence.
 class ZombieWorkerTest : public testing::TestWithParam<bool> {};

@@ -378,9 +378,9 @@ void World::TendController() {
     }
     return;
   }
-  if (!controller_->ended.has_value() || controller_->ended->ok()) return;
+  if (!controller_->ended.has_value() || Finished()) return;
   const absl::Status ended = *controller_->ended;
-  if (core::HasReason(ended, Reason::STALE_EPOCH) ||
+  if (ended.ok() || core::HasReason(ended, Reason::STALE_EPOCH) ||
       core::HasReason(ended, Reason::UNAVAILABLE)) {
     // If nobody leads, one is started.
   } else if (tamper_.has_value() &&
@@ -444,7 +444,8 @@ bool World::RunUntil(const std::function<bool()>& condition,
 
 bool World::Finished() const {
   return controller_ != nullptr && controller_->ended.has_value() &&
-         controller_->ended->ok();
+         controller_->ended->ok() &&
+         controller_->controller->Snapshot().epoch == store_disk_.state.epoch;
 }
 
 void World::RunControllerAgain() {

@@ -120,7 +120,8 @@ class World final : public Witness {
   // whether it holds and nothing was violated.
   bool RunUntil(const std::function<bool()>& condition,
                 absl::Duration duration);
-  // The controller ended well: everything is delivered and checkpointed.
+  // The controller ended well: everything is delivered and checkpointed, and
+  // none that was stopped has woken and taken the next epoch since then.
   bool Finished() const;
   // Runs a controller once more, as a person would: nothing may come of it.
   void RunControllerAgain();
