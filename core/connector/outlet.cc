@@ -246,6 +246,9 @@ size_t Outlet::parked_total() const {
 }
 
 void Outlet::SetReleased(Step count) {
+  // Most commands release nothing, which no worker has to be woken for.
+  if (count <= released_) return;
+  released_ = count;
   for (const auto& worker : *workers_) worker->SetReleased(count);
 }
 

@@ -169,6 +169,7 @@ class Outlet {
   // come again; InfiniteFuture(): when something moved.
   absl::Time Relieve();
   size_t parked_total() const;
+  // Tells the shards, if that is more than before.
   void SetReleased(Step count);
   // Raises every shard's progress; `done` once per shard, on any thread.
   void Lift(Step steps, std::function<void(ShardIndex, absl::Status)> done);
@@ -204,6 +205,7 @@ class Outlet {
   // Shared by: this and late callbacks.
   const std::shared_ptr<std::atomic<bool>> moved_;
   const std::shared_ptr<std::atomic<uint64_t>> room_events_;
+  Step released_ = 0;
   bool stopped_ = false;
 };
 

@@ -60,6 +60,19 @@ TEST_F(ReleaseTest, LowerThanBeforeIsFine) {
   EXPECT_EQ(harness_.Status().released_steps, 2u);
 }
 
+// Every command comes with one, and most release nothing.
+TEST_F(ReleaseTest, OfNothingNewWakesNoShard) {
+  MakeSteps(0, 2);
+  EXPECT_OK(harness_.Release(2).status());
+  for (const Step released : {2, 1, 0}) {
+    bool came = false;
+    harness_.connector->Release(released,
+                                [&](const absl::Status&) { came = true; });
+    EXPECT_EQ(harness_.executor.RunUntilIdle(), 0u);
+    EXPECT_TRUE(came);
+  }
+}
+
 TEST_F(ReleaseTest, OvertakesARunningQueueAndWhatWaitsBehindIt) {
   MakeSteps(0, 1);
   harness_.source.HoldAnswers(true);
