@@ -1,5 +1,6 @@
 // UpdateConnector and ExecuteCommand, as a client of another language says
 // them.
+#include "client/cli/inspect_commands.h"
 #include "core/base/error.h"
 #include "proto/penstock/v1/connector.grpc.pb.h"
 #include "proto/wire/header.h"
@@ -9,6 +10,8 @@
 #include "tests/support/status_matchers.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
@@ -106,6 +109,49 @@ TEST_F(UpdateConnectorTest, WhatIsRefusedIsShownBesideWhatRuns) {
   EXPECT_THAT(wire::StatusFromProto(after.last_update().error()),
               HasReason(Reason::INVALID_CONFIG));
   EXPECT_TRUE(after.last_update().has_time());
+}
+
+// `penstock connectors orders`, as a person types it.
+TEST_F(UpdateConnectorTest, APersonSeesWhatWasRefusedBesideWhatRuns) {
+  Open();
+  const auto shown_by = [&](const std::string& format) {
+    testing::internal::CaptureStdout();
+    const client::CliExit exit =
+        client::RunConnectors({.target = worker_.target()}, "orders", format);
+    const std::string text = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(exit, client::CliExit::kOk);
+    google::protobuf::Struct shown;
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(text, &shown).ok())
+        << text;
+    return shown;
+  };
+  EXPECT_FALSE(shown_by("json").fields().contains("last_update"));
+  auto request = RequestOf<v1::UpdateConnectorRequest>("r");
+  *request.mutable_spec() = Get().spec();
+  request.mutable_spec()->set_shards(5);
+  EXPECT_THAT(Update(request), HasReason(Reason::INVALID_CONFIG));
+  const auto member = [](const google::protobuf::Struct& of, const char* name) {
+    const auto found = of.fields().find(name);
+    return found == of.fields().end() ? google::protobuf::Value()
+                                      : found->second;
+  };
+  for (const char* const format : {"json", "table"}) {
+    const google::protobuf::Struct shown = shown_by(format);
+    const google::protobuf::Struct attempt =
+        member(shown, "last_update").struct_value();
+    EXPECT_EQ(
+        member(member(shown, "spec").struct_value(), "shards").number_value(),
+        2);
+    EXPECT_EQ(
+        member(member(attempt, "spec").struct_value(), "shards").number_value(),
+        5);
+    EXPECT_NE(member(attempt, "spec_hash").string_value(),
+              member(shown, "spec_hash").string_value());
+    EXPECT_THAT(member(member(attempt, "error").struct_value(), "message")
+                    .string_value(),
+                testing::HasSubstr("shards"));
+    EXPECT_NE(member(attempt, "time").string_value(), "");
+  }
 }
 
 TEST_F(UpdateConnectorTest, AnOldEpochUpdatesNothing) {
