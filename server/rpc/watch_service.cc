@@ -15,8 +15,6 @@
 namespace penstock::server {
 namespace {
 
-constexpr absl::Duration kProgressNote = absl::Seconds(10);
-
 template <typename Request>
 WatchFilter FilterOf(const Request& request) {
   WatchFilter filter;
@@ -90,7 +88,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
   struct Place {
     WatchHub& hub;
     core::Executor& executor;
-    absl::Duration last_write_max;
+    WatchService::Times times;
     // Of the call; lives at least until Finish.
     grpc::CallbackServerContext& context;
   };
@@ -99,7 +97,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
                std::optional<uint64_t> from_sequence = std::nullopt,
                const std::string& run_id = "")
       : hub_(place.hub),
-        last_write_max_(place.last_write_max),
+        times_(place.times),
         context_(place.context),
         strand_(std::make_shared<core::Strand>(place.executor)) {
     auto watcher = hub_.Watch(
@@ -163,9 +161,10 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
     absl::Status status;
     if (is_last_ || !watcher_->IsClosed(status)) return;
     is_last_ = true;
-    strand_->PostAfter(last_write_max_, [this, status = std::move(status)] {
-      if (!finished_) CutOff(context_, status);
-    });
+    strand_->PostAfter(times_.last_write_max,
+                       [this, status = std::move(status)] {
+                         if (!finished_) CutOff(context_, status);
+                       });
   }
 
   void End(grpc::Status status) {
@@ -185,12 +184,12 @@ class WatchReactor final : public grpc::ServerWriteReactor<Response> {
         Pump();
       }
       wrote_ = false;
-      strand_->PostAfter(kProgressNote, [this] { Note(); });
+      strand_->PostAfter(times_.progress_note, [this] { Note(); });
     }
   }
 
   WatchHub& hub_;
-  const absl::Duration last_write_max_;
+  const WatchService::Times times_;
   grpc::CallbackServerContext& context_;
   // Shared by: this reactor and the watcher's wake.
   const std::shared_ptr<core::Strand> strand_;
@@ -212,7 +211,7 @@ grpc::ServerWriteReactor<v1::WatchResponse>* WatchService::Watch(
   std::optional<uint64_t> from;
   if (request->has_from_sequence()) from = request->from_sequence();
   return new WatchReactor<v1::WatchResponse>(
-      {hub_, executor_, last_write_max_, *context}, std::move(filter), from,
+      {hub_, executor_, times_, *context}, std::move(filter), from,
       request->run_id());
 }
 
@@ -222,7 +221,7 @@ WatchService::WatchCompletion(grpc::CallbackServerContext* context,
   WatchFilter filter = FilterOf(*request);
   filter.kinds = {v1::WATCH_KIND_COMPLETION};
   return new WatchReactor<v1::WatchCompletionResponse>(
-      {hub_, executor_, last_write_max_, *context}, std::move(filter));
+      {hub_, executor_, times_, *context}, std::move(filter));
 }
 
 grpc::ServerWriteReactor<v1::WatchCheckpointResponse>*
@@ -231,7 +230,7 @@ WatchService::WatchCheckpoint(grpc::CallbackServerContext* context,
   WatchFilter filter = FilterOf(*request);
   filter.kinds = {v1::WATCH_KIND_CHECKPOINT};
   return new WatchReactor<v1::WatchCheckpointResponse>(
-      {hub_, executor_, last_write_max_, *context}, std::move(filter));
+      {hub_, executor_, times_, *context}, std::move(filter));
 }
 
 grpc::ServerWriteReactor<v1::WatchHealthResponse>* WatchService::WatchHealth(
@@ -240,7 +239,7 @@ grpc::ServerWriteReactor<v1::WatchHealthResponse>* WatchService::WatchHealth(
   WatchFilter filter = FilterOf(*request);
   filter.kinds = {v1::WATCH_KIND_HEALTH};
   return new WatchReactor<v1::WatchHealthResponse>(
-      {hub_, executor_, last_write_max_, *context}, std::move(filter));
+      {hub_, executor_, times_, *context}, std::move(filter));
 }
 
 }  // namespace penstock::server

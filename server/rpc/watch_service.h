@@ -10,14 +10,19 @@ namespace penstock::server {
 
 // Owner:   the app; outlives the gRPC server. Threads: thread-safe.
 // Bound:   a watch that has ended, and whose last write its client does not
-//          read, is cut off after `last_write_max`.
+//          read, is cut off after `last_write_max`. One without news is told
+//          where it is each `progress_note`.
 class WatchService final : public v1::WatchService::CallbackService {
  public:
-  static constexpr absl::Duration kLastWriteMax = absl::Seconds(5);
+  struct Times {
+    absl::Duration last_write_max = absl::Seconds(5);
+    absl::Duration progress_note = absl::Seconds(10);
+  };
 
-  WatchService(WatchHub& hub, core::Executor& executor,
-               absl::Duration last_write_max = kLastWriteMax)
-      : hub_(hub), executor_(executor), last_write_max_(last_write_max) {}
+  WatchService(WatchHub& hub, core::Executor& executor)
+      : WatchService(hub, executor, Times()) {}
+  WatchService(WatchHub& hub, core::Executor& executor, const Times& times)
+      : hub_(hub), executor_(executor), times_(times) {}
 
   grpc::ServerWriteReactor<v1::WatchResponse>* Watch(
       grpc::CallbackServerContext* context,
@@ -35,7 +40,7 @@ class WatchService final : public v1::WatchService::CallbackService {
  private:
   WatchHub& hub_;
   core::Executor& executor_;
-  const absl::Duration last_write_max_;
+  const Times times_;
 };
 
 }  // namespace penstock::server

@@ -136,7 +136,10 @@ class WatchServiceTest : public ::testing::Test {
   core::ThreadPoolExecutor executor_{"watches", 1};
   const NoConnectors connectors_;
   WatchHub hub_{"run", executor_};
-  WatchService service_{hub_, executor_, absl::Milliseconds(10)};
+  WatchService service_{hub_,
+                        executor_,
+                        {.last_write_max = absl::Milliseconds(10),
+                         .progress_note = absl::Milliseconds(10)}};
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::WatchService::Stub> stub_;
 };
@@ -162,6 +165,37 @@ TEST_F(WatchServiceTest, AWorkerThatEndsDoesNotWaitForOneThatIsNotRead) {
   ShutDownServer(sleeper);
   const absl::Status end = sleeper.ReadOn();
   EXPECT_TRUE(absl::IsUnavailable(end)) << end;
+}
+
+// It resumes there, however long nothing happens.
+TEST_F(WatchServiceTest, AnIdleWatchIsToldWhereItIsAgainAndAgain) {
+  grpc::ClientContext context;
+  const auto watch = stub_->Watch(&context, v1::WatchRequest());
+  std::vector<v1::WatchEvent> events;
+  for (v1::WatchResponse response;
+       events.size() < 4 && watch->Read(&response);) {
+    events.insert(events.end(), response.events().begin(),
+                  response.events().end());
+  }
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_TRUE(events[0].has_created());
+  EXPECT_TRUE(events[1].has_snapshot_end());
+  for (const size_t idle : {2u, 3u}) {
+    ASSERT_TRUE(events[idle].has_progress_note());
+    EXPECT_EQ(events[idle].progress_note().next_sequence(),
+              events[0].created().next_sequence());
+  }
+  const uint64_t next = events[3].progress_note().next_sequence();
+  hub_.OnError("orders", {.text = "news"});
+  v1::WatchResponse response;
+  while (watch->Read(&response) && response.events(0).has_progress_note()) {
+  }
+  ASSERT_EQ(response.events_size(), 1);
+  ASSERT_TRUE(response.events(0).has_error());
+  EXPECT_EQ(response.events(0).sequence(), next);
+  context.TryCancel();
+  while (watch->Read(&response)) {
+  }
 }
 
 }  // namespace
