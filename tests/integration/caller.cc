@@ -40,6 +40,14 @@ core::ConnectorSpec LinesSpec(absl::string_view name, absl::string_view source,
                    : absl::StrCat("  sink: {file: {path: '", sink, "'}}\n")));
 }
 
+core::ConnectorSpec FollowedLinesSpec(absl::string_view name,
+                                      absl::string_view source) {
+  return ParseSpec(absl::StrCat("- name: ", name, "\n  source: {file: {path: '",
+                                source, "', follow: true}}\n",
+                                "  format: {raw: {}}\n",
+                                "  sink: {'null': {}}\n"));
+}
+
 core::ConnectorSpec NdjsonSpec(absl::string_view name,
                                absl::string_view source) {
   return ParseSpec(absl::StrCat("- name: ", name, "\n  source: {file: {path: '",

@@ -24,6 +24,9 @@ namespace penstock {
 // Aborts if it is no valid specification.
 core::ConnectorSpec LinesSpec(absl::string_view name, absl::string_view source,
                               absl::string_view sink, uint32_t shards = 2);
+// The same nowhere, of a file that grows.
+core::ConnectorSpec FollowedLinesSpec(absl::string_view name,
+                                      absl::string_view source);
 // JSON of the file `source`, nowhere.
 core::ConnectorSpec NdjsonSpec(absl::string_view name,
                                absl::string_view source);

@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <ios>
 #include <string>
 
 namespace penstock {
@@ -93,6 +95,31 @@ TEST_F(QueueAgainTest, NumbersMayJump) {
   ASSERT_OK_AND_ASSIGN(const core::QueueReply reply, caller_.Queue(900, 4));
   ASSERT_NE(reply.result, nullptr);
   EXPECT_EQ(reply.result->step, 900u);
+}
+
+// As the field case of that number has it.
+TEST_F(QueueAgainTest, B124ACommandGivenTwiceHasOneAnswer) {
+  const std::string path = worker_.Write("letters", "a\nb\n");
+  Caller letters(worker_.control(), "shop", 3);
+  ASSERT_OK(letters.Open(FollowedLinesSpec("letters", path)));
+  ASSERT_OK(letters.Extend());
+  // Its reply is lost.
+  ASSERT_OK_AND_ASSIGN(const core::QueueReply lost, letters.Queue(7, 0));
+  ASSERT_NE(lost.result, nullptr);
+  EXPECT_EQ(lost.result->amount.records, 2u);
+  std::ofstream(path, std::ios::app) << "c\n" << std::flush;
+  ASSERT_OK_AND_ASSIGN(const core::QueueReply again, letters.Queue(7, 0));
+  ASSERT_NE(again.result, nullptr);
+  EXPECT_EQ(*again.result, *lost.result);
+  ASSERT_OK_AND_ASSIGN(const core::QueueReply next, letters.Queue(8, 8));
+  ASSERT_NE(next.result, nullptr);
+  EXPECT_EQ(next.result->amount.records, 1u);
+  ASSERT_OK_AND_ASSIGN(const core::QueueReply late, letters.Queue(7, 0));
+  ASSERT_NE(late.result, nullptr);
+  EXPECT_EQ(*late.result, *lost.result);
+  const absl::Status gap = letters.Queue(10, 10).status();
+  EXPECT_THAT(gap, HasReason(Reason::STEP_GAP));
+  EXPECT_EQ(gap.code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(QueueAgainTest, SecondCallJoinsTheOneThatWaits) {

@@ -20,7 +20,9 @@ namespace {
 
 constexpr int kCycles = 1000;
 // What the allocator counts as used though it is free: each thread keeps some.
-constexpr size_t kThreadsKeepMax = 1 << 20;
+constexpr size_t kThreadsKeepMax = 256 << 10;
+// Both ends of a scrape that is just over.
+constexpr size_t kScrapeDescriptorsMax = 2;
 // gRPC makes some when it is busy, and ends them when it is not.
 constexpr size_t kBusyThreadsMax = 16;
 
@@ -80,7 +82,7 @@ TEST_F(ReturnTest, AThousandOpensAndDeletesLeaveNothing) {
   EXPECT_GT(before.series, 0u);
   EXPECT_EQ(after.series, before.series);
   EXPECT_LE(after.threads, before.threads + kBusyThreadsMax);
-  EXPECT_EQ(after.descriptors, before.descriptors);
+  EXPECT_LE(after.descriptors, before.descriptors + kScrapeDescriptorsMax);
   EXPECT_LT(after.bytes, before.bytes + kThreadsKeepMax);
 }
 

@@ -151,6 +151,27 @@ TEST_P(FenceDamageTest, ADamagedGenerationNeverReplacesAGoodOne) {
   ASSERT_OK(MakeFileFenceStore(files, "/state")->Load());
 }
 
+// As the field case of that number has it: with a previous generation the empty
+// and the zeroed one are passed over, without it a cut one stops the worker,
+// and nothing at all is a first run.
+TEST_F(FenceStoreTest, B051AStateFileThatIsEmptyZeroedCutOrNotThere) {
+  SaveTwice();
+  const std::string whole = *files_.Contents("/state/fence");
+  for (const std::string& damaged :
+       {std::string(), std::string(whole.size(), '\0')}) {
+    files_.Put("/state/fence", damaged);
+    ASSERT_OK_AND_ASSIGN(const Records records, NewStore()->Load());
+    EXPECT_THAT(records, UnorderedElementsAre(Pair("shop", kFirst)));
+  }
+  files_.Put("/state/fence", whole.substr(0, whole.size() / 2));
+  ASSERT_OK(files_.Remove("/state/fence.previous"));
+  EXPECT_THAT(NewStore()->Load(), HasReason(Reason::STATE_DAMAGED));
+  FakeFileSystem nothing;
+  ASSERT_OK_AND_ASSIGN(const Records first_run,
+                       MakeFileFenceStore(nothing, "/state")->Load());
+  EXPECT_THAT(first_run, IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Kinds, FenceDamageTest,
     testing::Values(
