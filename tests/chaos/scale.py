@@ -24,8 +24,10 @@ import harness
 
 IDLE_BYTES_MAX = 300_000_000
 IDLE_CPU_MAX = 0.05
-# What the allocator and gRPC keep of a thousand connectors once they are gone.
-KEPT_BYTES_MAX = 40_000_000
+# Of a thousand connectors once they are gone, and the worker has told the
+# allocator to let go: pages of which a little is in use (2 to 4 MB in 22; see
+# return_test.cc for what is in use). It is as much after four thousand.
+KEPT_BYTES_MAX = 30_000_000
 # gRPC makes some when it is busy, and ends them when it is not.
 THREADS_MORE_MAX = 16
 CYCLES = 2
