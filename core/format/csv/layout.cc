@@ -6,7 +6,6 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/strings/str_cat.h>
-#include <absl/strings/str_join.h>
 #include <absl/strings/string_view.h>
 
 #include <algorithm>
@@ -19,19 +18,18 @@ constexpr uint32_t kTwice = 0xffffffff;
 
 using Places = absl::flat_hash_map<absl::string_view, uint32_t>;
 
-// Names for a message.
-constexpr size_t kShownNamesMax = 20;
+// Names for a message, which each record of the input may bear.
 std::string ShowNames(const std::vector<std::string>& names) {
-  std::vector<std::string> shown;
-  for (const std::string& name : names) {
-    if (shown.size() == kShownNamesMax) {
-      shown.push_back(
-          absl::StrCat("and ", names.size() - kShownNamesMax, " more"));
+  constexpr size_t kShownBytesMax = 200;
+  std::string shown;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (shown.size() > kShownBytesMax) {
+      absl::StrAppend(&shown, ", and ", names.size() - i, " more");
       break;
     }
-    shown.push_back(absl::StrCat("'", ShowText(name), "'"));
+    absl::StrAppend(&shown, i > 0 ? ", '" : "'", ShowText(names[i]), "'");
   }
-  return absl::StrJoin(shown, ", ");
+  return shown;
 }
 
 absl::StatusOr<uint32_t> PlaceOf(absl::string_view name, const Places& places,

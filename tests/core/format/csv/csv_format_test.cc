@@ -365,6 +365,20 @@ TEST(CsvFormatTest, AHeaderWithoutAColumnIsRefused) {
   EXPECT_THAT(parser->LearnPrologue("", 0), IsOkAndHolds(false));
 }
 
+// Each record of an input without a usable header says why.
+TEST(CsvFormatTest, WhatIsSaidOfAHeaderIsShort) {
+  std::string header;
+  for (int i = 0; i < 1'000; ++i) {
+    absl::StrAppend(&header, std::string(60, '\x01'), i, ",");
+  }
+  const auto parser = *MakeCsvParser(WithHeader(), Texts({"a"}));
+  const ParsedText parsed = ParseWhole(*parser, header + "\n1\n2\n");
+  ASSERT_THAT(parsed.tags(), testing::Each("no_header"));
+  ASSERT_THAT(parsed.errors, SizeIs(3));
+  EXPECT_LT(parsed.errors[1].description.size(), 700u);
+  EXPECT_THAT(parsed.errors[1].description, HasSubstr("more"));
+}
+
 // Under ASan: the escape stands behind the last byte that may be looked at.
 TEST(CsvFormatTest, AHeaderWhoseQuoteIsLeftOpenBehindTheLimitIsRefused) {
   CsvConfig config = WithBackslashes();
