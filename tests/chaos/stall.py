@@ -15,6 +15,7 @@ Mounting takes root: without it this is skipped, with exit code 77.
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import random
@@ -77,6 +78,16 @@ class SmallDisk:
     def enlarge(self):
         subprocess.run(["mount", "-o", f"remount,size={LARGER_DISK}",
                         self.path], check=True)
+
+    def fill(self):
+        """Until nothing can be written any more."""
+        with open(os.path.join(self.path, "filler"), "wb", buffering=0) as out:
+            with contextlib.suppress(OSError):
+                while True:
+                    out.write(bytes(1 << 16))
+
+    def empty(self):
+        os.remove(os.path.join(self.path, "filler"))
 
     def free(self):
         found = os.statvfs(self.path)
