@@ -1,0 +1,1 @@
+command -v kubectl || { echo 'no kubectl'; exit 77; }
