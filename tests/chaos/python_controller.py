@@ -27,6 +27,8 @@ NAMES = ("orders", "returns")
 LIMITS = {"block_bytes": "131072", "step_bytes": "65536",
           "step_bytes_max": "131072", "chunk_bytes_max": "32768"}
 KINDS = ("worker", "controller", "both")
+# Neither blank nor comment.
+LINES_MAX = 150
 
 
 def need_grpc():
@@ -36,6 +38,15 @@ def need_grpc():
     if asked.returncode != 0:
         print(f"NOTHING WAS TESTED: {asked.stderr.splitlines()[-1]}")
         raise SystemExit(77)
+
+
+def check_length():
+    with open(os.path.join(EXAMPLE, "controller.py"), encoding="utf-8") as file:
+        lines = [line for line in map(str.strip, file)
+                 if line and not line.startswith("#")]
+    if len(lines) >= LINES_MAX:
+        raise harness.Failure(f"the controller has {len(lines)} lines, and is "
+                              f"said to have less than {LINES_MAX}")
 
 
 class Site:
@@ -141,6 +152,7 @@ def main():
           flush=True)
 
     def test(programs, directory):
+        check_length()
         rng = random.Random(seed)
         sources = harness.growing_source(directory, records, seed)
         modules = os.path.join(directory, "modules")
