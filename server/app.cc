@@ -359,7 +359,8 @@ class WorkerApp final : public App {
             .usage = ReadProcessUsage(files),
             .tls_files = tls_files_->Get(),
             .clients = gate_->counts(),
-            .admin_clients = admin_->counts()};
+            .admin_clients = admin_->counts(),
+            .metrics_bytes_max = options_.metrics_bytes_max};
   }
 
   void StopServing(absl::Duration grace) {

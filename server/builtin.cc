@@ -15,6 +15,8 @@
 #include "core/sinks/null/null_sink.h"
 #include "core/sinks/postgres/postgres_probe.h"
 #include "core/sinks/postgres/postgres_sink.h"
+#include "core/sources/file/file_metrics.h"
+#include "core/sources/kafka/kafka_metrics.h"
 #include "core/sources/kafka/kafka_source.h"
 
 namespace penstock::server {
@@ -53,6 +55,11 @@ void RegisterBuiltinConnectors(core::Registry& registry,
                              [](auto&&...) { return absl::OkStatus(); });
   registry.RegisterSinkProbe("postgres", core::ProbePostgresSink);
   registry.RegisterDeadLetter("file", core::MakeDeadLetterFile);
+}
+
+SourceMeasures BuiltinSourceMeasures() {
+  return {{"file", core::FileMetrics::Measures()},
+          {"kafka", core::KafkaMetrics::Measures()}};
 }
 
 }  // namespace penstock::server

@@ -3,6 +3,7 @@
 
 #include "core/connector/registry.h"
 #include "core/sources/file/file_source.h"
+#include "server/admin/worker_metrics.h"
 
 namespace penstock::server {
 
@@ -10,5 +11,8 @@ namespace penstock::server {
 // does not exist. What `files` names outlives the registry.
 void RegisterBuiltinConnectors(core::Registry& registry,
                                const core::FileServices& files);
+
+// What each of those sources may measure of itself, by its name there.
+SourceMeasures BuiltinSourceMeasures();
 
 }  // namespace penstock::server

@@ -45,6 +45,28 @@ void AddTlsOptions(CLI::App& cli, WorkerOptions& options) {
                  "everybody");
 }
 
+void AddAdminOptions(CLI::App& cli, WorkerOptions& options) {
+  cli.add_option(
+         "--admin-listen", options.admin_listen,
+         "Address of metrics, probes and the status page, plaintext: it "
+         "shows names and counts to whoever reaches it, and on loopback "
+         "errors; empty: none")
+      ->capture_default_str();
+  cli.add_flag("--admin-show-errors", options.admin_show_errors,
+               "Show texts of errors on the admin port wherever it listens: "
+               "they may quote records");
+  cli.add_option("--admin-connections-max", options.admin_connections_max,
+                 "Connections to the admin port; of more the slowest goes")
+      ->check(CLI::Range(8, 100'000))
+      ->capture_default_str();
+  cli.add_option("--metrics-bytes-max", options.metrics_bytes_max,
+                 "Bytes of a scrape; where there is more to show, histograms "
+                 "and numbers of shards are left out first")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(kMetricsBytesMaxMin, size_t{1} << 30))
+      ->capture_default_str();
+}
+
 void AddTimeOptions(CLI::App& cli, WorkerOptions& options,
                     double& drain_seconds) {
   cli.add_option("--drain-timeout", drain_seconds,
@@ -106,19 +128,7 @@ void AddOptions(CLI::App& cli, WorkerOptions& options, double& drain_seconds) {
                  "Calls of one connection at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  cli.add_option(
-         "--admin-listen", options.admin_listen,
-         "Address of metrics, probes and the status page, plaintext: it "
-         "shows names and counts to whoever reaches it, and on loopback "
-         "errors; empty: none")
-      ->capture_default_str();
-  cli.add_flag("--admin-show-errors", options.admin_show_errors,
-               "Show texts of errors on the admin port wherever it listens: "
-               "they may quote records");
-  cli.add_option("--admin-connections-max", options.admin_connections_max,
-                 "Connections to the admin port; of more the slowest goes")
-      ->check(CLI::Range(8, 100'000))
-      ->capture_default_str();
+  AddAdminOptions(cli, options);
   cli.add_option("--state-dir", options.state_dir,
                  "Directory of the worker's fence; it must survive restarts")
       ->required();

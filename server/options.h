@@ -1,6 +1,7 @@
 // How a worker is started.
 #pragma once
 
+#include "server/admin/metric_limits.h"
 #include "server/security/tls.h"
 
 #include <absl/time/time.h>
@@ -30,6 +31,8 @@ struct WorkerOptions {
   // Texts of errors on the admin port, which may quote records, also where it
   // does not listen on loopback.
   bool admin_show_errors = false;
+  // Of a scrape; families that have no room are left out, and counted. Bytes.
+  size_t metrics_bytes_max = kMetricsBytesMax;
   // Where the fence is kept. Must survive restarts of the worker.
   std::string state_dir;
   // Lets others use it at the same time; see StateLock.

@@ -273,8 +273,10 @@ constexpr char kFlushesName[] = "penstock_shard_flushes_total";
 constexpr char kFlushesHelp[] =
     "Confirmed batches, by why they were written; reasons that occurred.";
 
-void AddShards(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
+void AddShards(const std::vector<ConnectorStatus>& statuses, Shown shown,
+               Exposition& to) {
   for (const ShardField& field : kShardFields) {
+    if (field.shown != shown) continue;
     to.Family(field.name, field.help, field.type);
     for (const ConnectorStatus& status : statuses) {
       for (size_t i = 0; i < status.shards.size(); ++i) {
@@ -286,6 +288,9 @@ void AddShards(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
       }
     }
   }
+}
+
+void AddFlushes(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
   to.Family(kFlushesName, kFlushesHelp, Type::kCounter);
   for (const ConnectorStatus& status : statuses) {
     for (size_t i = 0; i < status.shards.size(); ++i) {
@@ -300,6 +305,16 @@ void AddShards(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
             Number(flushes[reason]));
       }
     }
+  }
+}
+
+void AddStates(const std::vector<ConnectorStatus>& statuses, Exposition& to) {
+  to.Family(kStateName, kStateHelp, Type::kGauge);
+  for (const ConnectorStatus& status : statuses) {
+    to.Sample({{"connector", status.name},
+               {"state", core::StateName(status.state)},
+               {"condition", ConditionName(status.health.condition)}},
+              1);
   }
 }
 
@@ -352,6 +367,8 @@ absl::string_view ConditionName(core::Condition condition) {
 
 void AddConnectorMetrics(const std::vector<ConnectorStatus>& statuses,
                          Exposition& to) {
+  AddStates(statuses, to);
+  AddInfo(statuses, to);
   for (const Field& field : kFields) {
     to.Family(field.name, field.help, field.type);
     for (const ConnectorStatus& status : statuses) {
@@ -360,16 +377,15 @@ void AddConnectorMetrics(const std::vector<ConnectorStatus>& statuses,
       to.Sample({{"connector", status.name}}, value);
     }
   }
-  to.Family(kStateName, kStateHelp, Type::kGauge);
-  for (const ConnectorStatus& status : statuses) {
-    to.Sample({{"connector", status.name},
-               {"state", core::StateName(status.state)},
-               {"condition", ConditionName(status.health.condition)}},
-              1);
-  }
-  AddInfo(statuses, to);
-  AddShards(statuses, to);
+}
+
+void AddConnectorDetails(const std::vector<ConnectorStatus>& statuses,
+                         Exposition& to) {
+  // Trouble first.
+  AddShards(statuses, kUnlessZero, to);
+  AddShards(statuses, kAlways, to);
   AddHistograms(statuses, to);
+  AddFlushes(statuses, to);
 }
 
 void AddParseErrors(const std::vector<ConnectorParseErrors>& all,

@@ -17,9 +17,13 @@ namespace penstock::server {
 // "ok", "degraded", "stalled", "needs_config", "fatal".
 absl::string_view ConditionName(core::Condition condition);
 
-// Writes every family of connectors and shards. Series come and go with their
-// connector; labels are bounded: connector, shard, reason, state, condition.
+// Writes every family of connectors. Series come and go with their connector;
+// labels are bounded: connector, shard, reason, state, condition.
 void AddConnectorMetrics(const std::vector<core::ConnectorStatus>& statuses,
+                         Exposition& to);
+// The same of their shards, and histograms: what takes the most room, so that
+// it is written last.
+void AddConnectorDetails(const std::vector<core::ConnectorStatus>& statuses,
                          Exposition& to);
 struct ConnectorParseErrors {
   std::string connector;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <sstream>
 #include <vector>
 
 namespace penstock::server {
@@ -70,8 +71,14 @@ void Exposition::End() {
   if (family_.metric.empty()) return;
   std::vector<prometheus::MetricFamily> families;
   families.push_back(std::move(family_));
-  prometheus::TextSerializer().Serialize(text_, families);
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, families);
   family_ = {};
+  if (text.view().size() > bytes_max_ - text_.size()) {
+    ++left_out_;
+    return;
+  }
+  text_.append(text.view());
 }
 
 prometheus::ClientMetric& Exposition::Add(std::initializer_list<Label> labels) {
@@ -111,9 +118,14 @@ void Exposition::Histogram(std::initializer_list<Label> labels,
   }
 }
 
+size_t Exposition::CountLeftOut() {
+  End();
+  return left_out_;
+}
+
 std::string Exposition::Take() && {
   End();
-  return std::move(text_).str();
+  return std::move(text_);
 }
 
 }  // namespace penstock::server

@@ -8,9 +8,10 @@
 #include <prometheus/client_metric.h>
 #include <prometheus/metric_family.h>
 
+#include <cstddef>
 #include <initializer_list>
+#include <limits>
 #include <span>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -24,9 +25,16 @@ using Label = std::pair<absl::string_view, absl::string_view>;
 //
 // Source:  prometheus.io/docs/instrumenting/exposition_formats, 0.0.4.
 // Owner:   one scrape. Threads: confined to it.
+// Bound:   `bytes_max` of text: a family that has no room is left out whole,
+// for
+//          a sum over a part of its series would be wrong. So what matters most
+//          is written first.
 class Exposition {
  public:
   enum class Type { kCounter, kGauge, kHistogram };
+
+  explicit Exposition(size_t bytes_max = std::numeric_limits<size_t>::max())
+      : bytes_max_(bytes_max) {}
 
   // Begins a family. One without samples leaves no trace.
   void Family(absl::string_view name, absl::string_view help, Type type);
@@ -39,6 +47,8 @@ class Exposition {
                  std::span<const core::Histogram* const> parts,
                  std::span<const double> bounds);
 
+  // Ends the last family. Returns: how many were left out.
+  size_t CountLeftOut();
   std::string Take() &&;
 
   static absl::string_view TypeName(Type type);
@@ -48,7 +58,9 @@ class Exposition {
   void End();
   prometheus::ClientMetric& Add(std::initializer_list<Label> labels);
 
-  std::ostringstream text_;
+  const size_t bytes_max_;
+  std::string text_;
+  size_t left_out_ = 0;
   prometheus::MetricFamily family_;
 };
 

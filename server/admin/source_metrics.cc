@@ -17,6 +17,10 @@ struct Family {
   std::vector<std::pair<const std::string*, double>> values;
 };
 
+constexpr char kLeftOutName[] = "penstock_source_metrics_left_out";
+constexpr char kLeftOutHelp[] =
+    "Measurements of sources that are not shown: too many, or badly named.";
+
 bool IsMetricName(absl::string_view name) {
   return !name.empty() && name.size() <= 64 && absl::ascii_islower(name[0]) &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -25,6 +29,20 @@ bool IsMetricName(absl::string_view name) {
 }
 
 }  // namespace
+
+std::string SourceFamilyName(absl::string_view name) {
+  return absl::StrCat("penstock_source_", name);
+}
+
+Exposition::Type TypeOf(core::ConnectorMetrics::Kind kind) {
+  switch (kind) {
+    case core::ConnectorMetrics::Kind::kCounter:
+      return Exposition::Type::kCounter;
+    case core::ConnectorMetrics::Kind::kGauge:
+      return Exposition::Type::kGauge;
+  }
+  return Exposition::Type::kGauge;
+}
 
 void AddSourceMetrics(const std::vector<SourceMetrics>& sources,
                       Exposition& to) {
@@ -54,20 +72,18 @@ void AddSourceMetrics(const std::vector<SourceMetrics>& sources,
     }
   }
   for (const auto& [name, family] : families) {
-    const std::string full = absl::StrCat("penstock_source_", name);
-    to.Family(full, family.first.help,
-              family.first.kind == core::ConnectorMetrics::Kind::kCounter
-                  ? Exposition::Type::kCounter
-                  : Exposition::Type::kGauge);
+    to.Family(SourceFamilyName(name), family.first.help,
+              TypeOf(family.first.kind));
     for (const auto& [connector, value] : family.values) {
       to.Sample({{"connector", *connector}}, value);
     }
   }
-  to.Family("penstock_source_metrics_left_out",
-            "Measurements of sources that are not shown: too many, or badly "
-            "named.",
-            Exposition::Type::kGauge);
+  to.Family(kLeftOutName, kLeftOutHelp, Exposition::Type::kGauge);
   to.Sample({}, left_out);
+}
+
+std::vector<MetricRow> SourceMetricRows() {
+  return {{kLeftOutName, Exposition::Type::kGauge, "", kLeftOutHelp}};
 }
 
 }  // namespace penstock::server

@@ -39,6 +39,12 @@ struct Field {
 
 constexpr double Number(uint64_t value) { return static_cast<double>(value); }
 
+constexpr char kLeftOutName[] = "penstock_metrics_families_left_out";
+constexpr char kLeftOutHelp[] =
+    "Families that this scrape had no room for (--metrics-bytes-max).";
+// What that family itself may take.
+constexpr size_t kLeftOutBytesMax = 256;
+
 const Field kFields[] = {
     {"penstock_uptime_seconds", "Since the process started.", Type::kGauge,
      [](const View& v) {
@@ -184,7 +190,8 @@ std::vector<MetricRow> WorkerMetricRows() {
   std::vector<MetricRow> rows = {
       {kBuildName, Type::kGauge, "version", kBuildHelp},
       {kCertificateName, Type::kGauge, "", kCertificateHelp},
-      {kTlsFilesName, Type::kGauge, "", kTlsFilesHelp}};
+      {kTlsFilesName, Type::kGauge, "", kTlsFilesHelp},
+      {kLeftOutName, Type::kGauge, "", kLeftOutHelp}};
   for (const Field& field : kFields) {
     rows.push_back({field.name, field.type, "", field.help});
   }
@@ -211,6 +218,22 @@ void AppendTable(const std::vector<MetricRow>& rows, std::string& to) {
     absl::StrAppend(&to, "| `", row.name, "` | ",
                     Exposition::TypeName(row.type), " | ", row.labels, " | ",
                     row.help, row.is_rare ? " Not shown while 0." : "", " |\n");
+  }
+}
+
+void AppendSources(const SourceMeasures& sources, std::string& to) {
+  for (const auto& [source, measures] : sources) {
+    std::vector<std::string> names;
+    for (const core::Measure& measure : measures) {
+      names.push_back(SourceFamilyName(measure.name));
+    }
+    std::vector<MetricRow> rows;
+    for (size_t i = 0; i < measures.size(); ++i) {
+      rows.push_back({names[i], TypeOf(measures[i].kind), "connector",
+                      measures[i].help, measures[i].is_rare});
+    }
+    absl::StrAppend(&to, "\n### Of `", source, "`\n\n");
+    AppendTable(rows, to);
   }
 }
 
@@ -247,7 +270,7 @@ ProcessUsage ReadProcessUsage(core::FileSystem& files) {
 std::string RenderMetrics(const Dispatcher& dispatcher,
                           const WorkerFacts& facts) {
   const std::vector<ConnectorStatus> statuses = dispatcher.Statuses();
-  Exposition to;
+  Exposition to(facts.metrics_bytes_max - kLeftOutBytesMax);
   to.Family(kBuildName, kBuildHelp, Type::kGauge);
   to.Sample({{"version", facts.version}}, 1);
   if (facts.tls_files.has_value()) AddTls(*facts.tls_files, to);
@@ -260,10 +283,14 @@ std::string RenderMetrics(const Dispatcher& dispatcher,
   AddConnectorMetrics(statuses, to);
   AddParseErrors(FindParseErrors(dispatcher, statuses), to);
   AddSourceMetrics(FindSourceMetrics(dispatcher, statuses), to);
-  return std::move(to).Take();
+  AddConnectorDetails(statuses, to);
+  Exposition last;
+  last.Family(kLeftOutName, kLeftOutHelp, Type::kGauge);
+  last.Sample({}, Number(to.CountLeftOut()));
+  return std::move(to).Take() + std::move(last).Take();
 }
 
-std::string MetricReference() {
+std::string MetricReference(const SourceMeasures& sources) {
   std::string text =
       "# Metrics\n\n"
       "Made from the code by `tests/server/admin`, which fails when it differs "
@@ -273,12 +300,13 @@ std::string MetricReference() {
   AppendTable(WorkerMetricRows(), text);
   absl::StrAppend(&text, "\n## Connectors and shards\n\n");
   AppendTable(ConnectorMetricRows(), text);
-  absl::StrAppend(
-      &text,
-      "\n## Sources\n\nWhat a source measures of itself, as "
-      "`penstock_source_NAME{connector}`: at most ",
-      kSourceSamplesMax, " for each\nconnector, ", kSourceNamesMax,
-      " names in all; `penstock_source_metrics_left_out` counts the rest.\n");
+  absl::StrAppend(&text,
+                  "\n## Sources\n\nWhat a source measures of itself, as "
+                  "`penstock_source_NAME{connector}`: at most ",
+                  kSourceSamplesMax, " for each\nconnector, ", kSourceNamesMax,
+                  " names in all.\n\n");
+  AppendTable(SourceMetricRows(), text);
+  AppendSources(sources, text);
   return text;
 }
 

@@ -2,16 +2,21 @@
 // See server/README.md and deploy/prometheus/METRICS.md.
 #pragma once
 
+#include "core/contract/measured.h"
 #include "server/admin/http_server.h"
+#include "server/admin/metric_limits.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/net/connection_gate.h"
 #include "server/security/tls_files.h"
 
 #include <absl/time/time.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace penstock::server {
 
@@ -36,17 +41,24 @@ struct WorkerFacts {
   std::optional<TlsFilesState> tls_files;
   ConnectionGate::Counts clients = {};
   HttpServer::Counts admin_clients = {};
+  // Of the text.
+  size_t metrics_bytes_max = kMetricsBytesMax;
 };
 
 // Renders all metrics in the text format, from a snapshot of each connector:
-// series come and go with their connector.
+// series come and go with their connector. Families that have no room are left
+// out, those of most detail first, and counted in
+// `penstock_metrics_families_left_out`.
 //
 // Threads: thread-safe. Blocks: never for longer than the connectors' short
 // locks.
 std::string RenderMetrics(const Dispatcher& dispatcher,
                           const WorkerFacts& facts);
 
-// All metrics as a table in Markdown: deploy/prometheus/METRICS.md.
-std::string MetricReference();
+// What each source may measure of itself, by its name.
+using SourceMeasures = std::map<std::string, std::vector<core::Measure>>;
+
+// All metrics as tables in Markdown: deploy/prometheus/METRICS.md.
+std::string MetricReference(const SourceMeasures& sources);
 
 }  // namespace penstock::server

@@ -1,7 +1,8 @@
-// What a file source shows of itself.
+// What a file source shows of itself, and one that reads what is piped in.
 #pragma once
 
 #include "core/contract/health.h"
+#include "core/contract/measured.h"
 
 #include <atomic>
 #include <cstdint>
@@ -13,6 +14,8 @@ namespace penstock::core {
 class FileMetrics final : public ConnectorMetrics {
  public:
   std::vector<Sample> Metrics() const override;
+  // All that it or StreamMetrics may show.
+  static std::vector<Measure> Measures();
 
   // Files that are known, open, and found but not known yet.
   std::atomic<uint64_t> files_known{0};
@@ -28,6 +31,14 @@ class FileMetrics final : public ConnectorMetrics {
   std::atomic<uint64_t> files_lost{0};
   // Documents that say no change of a row, and so were passed over. Those of
   // replays are not counted.
+  std::atomic<uint64_t> documents_passed{0};
+};
+
+// Threads: as FileMetrics.
+class StreamMetrics final : public ConnectorMetrics {
+ public:
+  std::vector<Sample> Metrics() const override;
+
   std::atomic<uint64_t> documents_passed{0};
 };
 

@@ -4,6 +4,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strand_work.h"
 #include "core/queue/input_queue.h"
+#include "core/sources/file/file_metrics.h"
 #include "core/sources/file/file_table.h"
 #include "core/sources/file/record_reader.h"
 #include "core/sources/file/stream_file.h"
@@ -72,6 +73,8 @@ class StreamReader::Work : public StrandWork<StreamReader::Work> {
   FileTable files_;
   RecordReader records_;
   InputQueue<> queue_;
+  // Shared with the consumer.
+  const std::shared_ptr<StreamMetrics> metrics_;
   // The only one, and its bytes.
   KnownFile& file_;
   StreamFile* stream_;
@@ -102,6 +105,7 @@ StreamReader::Work::Work(const Environment& environment,
                 .block_bytes = config.block_bytes,
                 .is_stream = true}),
       queue_(consumer, [this] { StartReading(); }),
+      metrics_(std::make_shared<StreamMetrics>()),
       // Nothing will ever be known better by its beginning.
       file_(files_.Add({.path = std::string(kStandardInput),
                         .fingerprint = {.bytes = FileFingerprint::kBytesMax}})),
@@ -109,6 +113,7 @@ StreamReader::Work::Work(const Environment& environment,
   auto stream = std::make_unique<StreamFile>(input);
   stream_ = stream.get();
   records_.Take(file_, OpenFile::Of(std::move(stream)));
+  consumer_.SetCustomMetrics(metrics_);
 }
 
 void StreamReader::Work::ReadSome() {
@@ -136,6 +141,7 @@ absl::StatusOr<bool> StreamReader::Work::TryReadSome() {
   file_.seen_size = stream_->KnownEnd();
   ASSIGN_OR_RETURN(RecordReader::Result result,
                    records_.Read(file_, std::nullopt));
+  metrics_->documents_passed.fetch_add(result.passed);
   if (result.has_moved) {
     std::optional<RecordBatch> batch;
     if (!result.batch.IsEmpty()) batch = std::move(result.batch);

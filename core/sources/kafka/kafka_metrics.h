@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/contract/health.h"
+#include "core/contract/measured.h"
 
 #include <atomic>
 #include <cstdint>
@@ -13,6 +14,8 @@ namespace penstock::core {
 class KafkaMetrics final : public ConnectorMetrics {
  public:
   std::vector<Sample> Metrics() const override;
+  // All that it may show.
+  static std::vector<Measure> Measures();
 
   // Partitions that are read.
   std::atomic<uint64_t> partitions{0};

@@ -358,6 +358,25 @@ TEST_F(ConnectorMetricsTest, BadRecordsAreCountedByReason) {
   EXPECT_EQ(value("other"), 87);
 }
 
+TEST_F(ConnectorMetricsTest, WhatHasNoRoomIsLeftOutWholeAndCounted) {
+  Open();
+  const std::string all = Metrics();
+  EXPECT_EQ(ValueIn(all, "penstock_metrics_families_left_out"), 0);
+  const absl::Time now = harness_.executor.clock().Now();
+  const size_t bytes_max = all.size() / 2;
+  const std::string cut =
+      RenderMetrics(*dispatcher_, {.version = "test",
+                                   .started = now,
+                                   .now = now,
+                                   .metrics_bytes_max = bytes_max});
+  EXPECT_LE(cut.size(), bytes_max);
+  EXPECT_GT(ValueIn(cut, "penstock_metrics_families_left_out"), 0);
+  // What alerts need is told before what plots need.
+  EXPECT_THAT(cut, testing::HasSubstr("\npenstock_connector_state{"));
+  EXPECT_THAT(cut, testing::Not(testing::HasSubstr(
+                       "\npenstock_end_to_end_duration_seconds")));
+}
+
 TEST_F(ConnectorMetricsTest, AThousandLivesLeaveNoSeries) {
   const std::string before = Metrics();
   for (int i = 0; i < 1000; ++i) {

@@ -4,6 +4,7 @@
 #include "core/base/piped_input.h"
 #include "core/base/thread_pool_executor.h"
 #include "core/format/csv/csv_format.h"
+#include "core/format/ndjson/ndjson_format.h"
 #include "core/format/raw/raw_format.h"
 #include "core/sources/file/file_source.h"
 #include "core/sources/file/stream_source.h"
@@ -129,6 +130,22 @@ TEST_F(StreamReaderTest, GivesWhatIsWholeWhileTheWriterWaits) {
   Write("c\n");
   ASSERT_TRUE(WaitForRecords(2));
   EXPECT_THAT(Queue(), ElementsAre("bc"));
+}
+
+TEST_F(StreamReaderTest, DocumentsThatSayNoChangeAreCounted) {
+  NdjsonConfig config;
+  config.envelope = {.kind = EnvelopeKind::kDebezium};
+  ASSERT_OK(OpenWith(*MakeNdjsonParser(config)));
+  Write("null\n{\"ts_ms\":1}\n{\"op\":\"c\",\"after\":{\"id\":1}}\n");
+  CloseWriting();
+  reader_->Request(ExtendCommand{});
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_THAT(Queue(), ElementsAre("{\"id\":1}"));
+  ASSERT_NE(consumer_.custom_metrics(), nullptr);
+  const auto samples = consumer_.custom_metrics()->Metrics();
+  ASSERT_THAT(samples, SizeIs(1));
+  EXPECT_EQ(samples[0].name, "documents_passed_total");
+  EXPECT_EQ(samples[0].value, 2);
 }
 
 TEST_F(StreamReaderTest, AnEmptyStreamEnds) {
