@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -158,6 +159,16 @@ def check_histograms(prometheus):
         raise harness.Failure(f"penstock_connector_info: {kinds}")
 
 
+def check_listed(text):
+    """Whoever looks up a metric finds it in the reference."""
+    with open(os.path.join(DEPLOY, "prometheus", "METRICS.md"),
+              encoding="utf-8") as page:
+        listed = set(re.findall(r"^\| `(\w+)` \|", page.read(), re.MULTILINE))
+    shown = set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
+    if not shown or shown - listed:
+        raise harness.Failure(f"not in METRICS.md: {shown - listed}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
@@ -213,7 +224,9 @@ def main():
             if checked.returncode != 0:
                 raise harness.Failure("promtool check metrics: " +
                                       checked.stderr.decode())
-        print("promtool check metrics: clean", flush=True)
+            check_listed(text.decode())
+        print("promtool check metrics: clean, and all are in METRICS.md",
+              flush=True)
 
     return harness.main("prometheus", test, arguments.bin)
 

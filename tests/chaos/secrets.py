@@ -9,6 +9,7 @@ GetConnector, errors, describe, doctor, dry runs, watches, the admin port, the
 stored state. Then a worker's own TLS key, and a record of a megabyte.
 """
 import argparse
+import contextlib
 import http.client
 import os
 import socket
@@ -29,16 +30,28 @@ KAFKA = ("kafka: {topic: t, options: {bootstrap.servers: '127.0.0.1:%d', "
 # opened; it could not be; it was only tried, as it would only wait; the file was
 # refused before.
 OPENED, REFUSED, PROBED, UNREAD = "opened", "refused", "probed", "unread"
+# Opened, and then the target answers with the secret in what it says.
+TURNED = "turned"
+JSON = " --output json"
 SEEN = {
-    OPENED: (b"orders", ("/metrics", "/status.json", "/healthz", "connectors",
-                         "top", "checkpoints", "log of worker", "log of watch",
-                         "doctor", "validate")),
+    OPENED: (b"orders", (
+        "/metrics", "/status.json", "/healthz?verbose", "connectors",
+        "connectors orders", "connectors orders" + JSON, "errors",
+        "errors" + JSON, "top --once", "top --once" + JSON, "checkpoints",
+        "checkpoints" + JSON, "log of worker", "log of watch", "doctor",
+        "doctor" + JSON, "validate")),
     REFUSED: (b"orders", ("log of worker", "log of run", "log of watch",
-                          "validate --probe")),
-    PROBED: (b"orders", ("validate",)),
+                          "connectors orders", "validate --probe",
+                          "validate --probe" + JSON)),
+    PROBED: (b"orders", ("validate", "validate" + JSON)),
     UNREAD: (b"pipeline.yaml:", ("log of hand", "log of run", "validate",
                                  "validate --probe")),
 }
+# Doors that tell what a target said.
+SEEN[TURNED] = (b"is wrong", (
+    "/status.json", "/healthz?verbose", "connectors orders",
+    "connectors orders" + JSON, "errors", "errors" + JSON, "log of worker",
+    "log of watch", "doctor", "doctor" + JSON))
 TABLE = "postgres: {url: '%s', table: orders, create_table: true}"
 
 
@@ -69,6 +82,43 @@ class Echo:
             error = (b"SFATAL\0C28P01\0Mno, " + password + b" is wrong\0\0")
             connection.sendall(b"E" + (4 + len(error)).to_bytes(4, "big") +
                                error)
+
+
+class Turncoat(Echo):
+    """As Echo, but at first it passes everything on to a real server."""
+
+    def __init__(self, server):
+        self._server = server
+        self._passed_on = []
+        self._is_honest = True
+        super().__init__()
+
+    def turn(self):
+        self._is_honest = False
+        for end in self._passed_on:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def _refuse(self, connection):
+        if not self._is_honest:
+            super()._refuse(connection)
+            return
+        there = socket.socket(socket.AF_UNIX)
+        there.connect(os.path.join(self._server.directory, ".s.PGSQL.5432"))
+        self._passed_on += [connection, there]
+        back = threading.Thread(target=self._pass_on, args=(there, connection),
+                                daemon=True)
+        back.start()
+        self._pass_on(connection, there)
+        back.join()
+
+    @staticmethod
+    def _pass_on(source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
 
 
 def get(admin, path):
@@ -123,22 +173,21 @@ class Site:
 
     def doors(self, pipeline):
         """(name, bytes) of everything that shows something of a connector."""
-        at = ["--worker", f"unix:{self.socket}"]
+        at, json = ["--worker", f"unix:{self.socket}"], ["--output", "json"]
+        looks = (["connectors"], ["connectors", "orders"], ["errors"],
+                 ["top", "--once"], ["checkpoints"])
         for page in ("/", "/metrics", "/status.json", "/healthz?verbose",
                      "/readyz"):
             yield page, get(self.admin, page)
-        for arguments in (
-                ["connectors", *at], ["connectors", "orders", *at],
-                ["connectors", "orders", *at, "--output", "json"],
-                ["errors", *at], ["errors", *at, "--output", "json"],
-                ["top", "--once", "--interval", "0.1", *at],
-                ["top", "--once", "--interval", "0.1", *at, "--output", "json"],
-                ["checkpoints", *at], ["checkpoints", *at, "--output", "json"],
-                ["describe", "sink.postgres"], ["describe", "sink.kafka"],
-                ["doctor", pipeline], ["doctor", pipeline, "--output", "json"],
-                ["validate", pipeline], ["validate", "--probe", pipeline]):
-            answer = self.programs.call(*arguments)
-            yield " ".join(arguments), answer.stdout + answer.stderr
+        asked = [(look, at) for look in looks]
+        asked += [(["describe", "sink.postgres"], []),
+                  (["describe", "sink.kafka"], [])]
+        asked += [(look, [pipeline]) for look in (
+            ["doctor"], ["validate"], ["validate", "--probe"])]
+        for look, more in asked:
+            for form in ([], json):
+                answer = self.programs.call(*look, *more, *form)
+                yield " ".join(look + form), answer.stdout + answer.stderr
         for name, path in self.logs.items():
             with open(path, "rb") as log:
                 yield f"log of {name}", log.read()
@@ -146,9 +195,9 @@ class Site:
             if name not in ("secret", "pipeline.yaml"):
                 yield f"file {name}", content
 
-    def look(self, case, pipeline, fate):
+    def look(self, case, pipeline, seen):
         looked = 0
-        word_seen, wanted = SEEN[fate]
+        word_seen, wanted = seen
         shown = set()
         for name, text in self.doors(pipeline):
             looked += 1
@@ -162,7 +211,7 @@ class Site:
                         f"{text[max(0, at - 200):at + 60]}")
         # A door behind which there is nothing proves nothing.
         for door in wanted:
-            if not any(name.startswith(door) for name in shown):
+            if door not in shown:
                 raise harness.Failure(f"{case}: {door} shows nothing of it, "
                                       f"only {sorted(shown)} do")
         return looked
@@ -172,7 +221,7 @@ def drive(site, pipeline, fate, cut_off):
     """By hand as far as it goes, then a controller for a while."""
     if fate == PROBED:
         return
-    opens = fate == OPENED
+    opens = fate in (OPENED, TURNED)
     for verb in ("open", "extend", "queue", "release")[:4 if opens else 1]:
         answer = site.programs.call(verb, pipeline)
         with site.log("hand") as log:
@@ -196,7 +245,7 @@ def drive(site, pipeline, fate, cut_off):
         harness.kill(run)
 
 
-def cases(site, server, echo):
+def cases(site, server, echo, turncoat):
     """(name, sink, how it goes)."""
     by_variable, by_file = f"${{env:{VARIABLE}}}", f"${{file:{site.path('secret')}}}"
     nobody = harness.free_port()
@@ -206,6 +255,9 @@ def cases(site, server, echo):
         f"{server.url('db')}?password={by_file}"), OPENED)
     yield ("a server that quotes it", TABLE % (
         f"postgresql://u:{by_variable}@127.0.0.1:{echo.port}/db"), REFUSED)
+    yield ("a server that quotes it later", TABLE % (
+        f"postgresql://postgres:{by_variable}@127.0.0.1:{turncoat.port}/db"),
+           TURNED)
     yield ("a server that is not there", TABLE % (
         f"postgresql://u:{by_variable}@127.0.0.1:{nobody}/db"), REFUSED)
     yield ("a connection string that is none", TABLE % by_variable, REFUSED)
@@ -226,15 +278,19 @@ def play_cases(programs, directory, server, echo):
         site = Site(programs, os.path.join(directory, "s"), log_format)
         with open(site.path("secret"), "w", encoding="utf-8") as out:
             out.write(SECRET + "\n")
-        left = list(cases(site, server, echo))[number:]
+        turncoat = Turncoat(server)
+        left = list(cases(site, server, echo, turncoat))[number:]
         if not left:
             programs.end_all()
             return number
         name, sink, fate = left[0]
         server.make_database("db")
         pipeline = site.pipeline(sink)
-        drive(site, pipeline, fate, server.stop_at_once)
-        looked = site.look(name, pipeline, fate)
+        drive(site, pipeline, fate, turncoat.turn if fate == TURNED else
+              server.stop_at_once)
+        looked = site.look(name, pipeline, SEEN[fate])
+        if fate == TURNED and turncoat.heard == 0:
+            raise harness.Failure("it was not told the password again")
         programs.end_all()
         if fate == OPENED:
             server.start()
