@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The status page of a real worker, in a real browser without a network.
 
-Empty; with a connector at work; with one that failed for good; and when the
-worker no longer answers. PENSTOCK_SCREENSHOTS names a directory for pictures of
+Empty; with a connector at work; with one that failed for good; with a thousand, also
+in a narrow window; and when the worker no longer answers. PENSTOCK_SCREENSHOTS names a directory for pictures of
 each, light and dark: a test cannot see whether they look well.
 """
 import argparse
+import contextlib
 import functools
 import http.server
 import json
@@ -57,13 +58,13 @@ class Browser:
              url], capture_output=True, text=True, check=False,
             timeout=harness.WAIT_MAX)
 
-    def text(self, url, name):
+    def text(self, url, name, *more):
         """What a person reads there; pictures if they are wanted."""
         if self.pictures:
             for look, shade in ((LIGHT, "light"), (DARK, "dark")):
-                self._run(url, look, "--screenshot=" + os.path.join(
+                self._run(url, look, *more, "--screenshot=" + os.path.join(
                     self.pictures, f"{name}-{shade}.png"))
-        dom = self._run(url, LIGHT, "--dump-dom").stdout
+        dom = self._run(url, LIGHT, *more, "--dump-dom").stdout
         dom = re.sub(r"<(script|style)\b.*?</\1>", "", dom, flags=re.DOTALL)
         return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", dom))
 
@@ -75,38 +76,61 @@ def expect(name, text, *wanted):
     print(f"{name}: as it should be", flush=True)
 
 
-class NoAnswer(http.server.BaseHTTPRequestHandler):
-    """A worker of which only the page is left."""
+class Played(http.server.BaseHTTPRequestHandler):
+    """A worker's page above a status that is given; none: no answer."""
 
-    def __init__(self, page, *arguments):
-        self.page = page
+    def __init__(self, page, status, *arguments):
+        self.page, self.status = page, status
         super().__init__(*arguments)
 
     def do_GET(self):  # pylint: disable=invalid-name
-        if self.path != "/":
+        body = self.page if self.path == "/" else self.status
+        if body is None:
             self.send_error(503)
             return
         self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Type", "text/html; charset=utf-8"
+                         if self.path == "/" else "application/json")
         self.end_headers()
-        self.wfile.write(self.page.encode())
+        self.wfile.write(body.encode())
 
     def log_message(self, *_):
         pass
 
 
-def show_no_answer(browser, page):
+@contextlib.contextmanager
+def played(page, status):
+    """Where it listens."""
     server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(NoAnswer, page))
+        ("127.0.0.1", 0), functools.partial(Played, page, status))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        expect("no answer",
-               browser.text(f"http://127.0.0.1:{server.server_port}/",
-                            "no-answer"),
-               "no answer", "has not answered since", "(HTTP 503)",
-               "Nothing is known yet")
+        yield f"http://127.0.0.1:{server.server_port}/"
     finally:
         server.shutdown()
+
+
+def show_no_answer(browser, page):
+    with played(page, None) as url:
+        expect("no answer", browser.text(url, "no-answer"),
+               "no answer", "has not answered since", "(HTTP 503)",
+               "Nothing is known yet")
+
+
+def show_many(browser, page, status):
+    """A thousand of the one that is there: who is ill stands above."""
+    (connector,) = status["connectors"]
+    well = {**connector, "state": "RUNNING", "condition": "ok", "reason": ""}
+    status["connectors"] = [
+        {**well, "name": f"a-name-that-is-rather-long-{number:04}"}
+        for number in range(999)] + [{**connector, "name": "the-last"}]
+    with played(page, json.dumps(status)) as url:
+        for name, size in (("many", "1280,1000"), ("narrow", "420,900")):
+            text = browser.text(url, name, f"--window-size={size}")
+            expect(name, text, "999 ok", "1 fatal", "300 of 1000 shown",
+                   "the-last")
+            if text.index("the-last") > text.index("a-name-that-is"):
+                raise harness.Failure(f"{name}: the failed one is not above")
 
 
 def fail_for_good(programs, pipeline, source):
@@ -157,9 +181,11 @@ def test(program, programs, directory):
            "[-] orders FAILED fatal for ")
     if get(url + "livez")[0] != 200 or get(url + "readyz")[0] != 200:
         raise harness.Failure("a failed connector made probes fail")
-    (connector,) = json.loads(get(url + "status.json")[1])["connectors"]
+    failed = json.loads(get(url + "status.json")[1])
+    (connector,) = failed["connectors"]
     if connector["condition"] != "fatal" or not connector["errors"]:
         raise harness.Failure(f"status.json: {connector}")
+    show_many(browser, page, failed)
     show_no_answer(browser, page)
 
 
