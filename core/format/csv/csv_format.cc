@@ -425,7 +425,11 @@ absl::StatusOr<bool> CsvParser::Learn(absl::string_view text, uint64_t offset,
 absl::StatusOr<bool> CsvParser::ReadHeader(absl::string_view text,
                                            uint64_t offset, bool is_whole) {
   CsvScanner scanner(config_.dialect, config_.record_bytes_max);
-  scanner.SetFieldsMax(kNamesMax);
+  // Room for no more fields than there can be: it is filled each time.
+  const auto delimiters = static_cast<size_t>(
+      std::count(text.begin(), text.end(), config_.dialect.delimiter));
+  scanner.SetFieldsMax(
+      static_cast<uint32_t>(std::min<size_t>(kNamesMax, delimiters + 1)));
   const bool has_mark = offset == 0 && absl::StartsWith(text, kByteOrderMark);
   scanner.Begin(text, has_mark ? kByteOrderMark.size() : 0);
   while (!scanner.AtEnd()) {
