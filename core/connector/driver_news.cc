@@ -2,6 +2,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/random.h"
+#include "core/connector/bad_record_limits.h"
 #include "core/connector/driver.h"
 #include "core/connector/state_machine.h"
 
@@ -163,6 +164,13 @@ void Driver::HearParseErrors(ReaderNews& news) {
       LOG_EVERY(WARNING, skip_log_).With("connector", state_.request.spec.name)
           << "skipped a bad record: " << Describe(error, 0);
     }
+    const absl::Status few =
+        CheckBadRecords(state_.request.spec.bad_records,
+                        {.bad = news.parse_error_count,
+                         .good = state_.consumer->totals().buffered.records});
+    if (few.ok()) return;
+    AddError("parse", true, few);
+    Fail(few);
     return;
   }
   const ParseError& first = news.parse_errors.front();

@@ -4,6 +4,7 @@
 // See design §4 and the proto comments for meaning.
 #pragma once
 
+#include "core/connector/bad_record_limits.h"
 #include "core/connector/connector_status.h"
 #include "core/contract/component.h"
 #include "core/contract/dead_letter.h"
@@ -215,6 +216,7 @@ struct ConnectorSpec {
   std::optional<FtModel> level;
   bool allow_lower = false;
   BadRecordPolicy on_parse_error = BadRecordPolicy::kSkip;
+  BadRecordLimits bad_records;
   BadRecordPolicy on_encode_error = BadRecordPolicy::kSkip;
   // Of rows that the target refuses, if it can tell which.
   BadRecordPolicy on_refused_row = BadRecordPolicy::kFail;

@@ -177,6 +177,19 @@ core::RefusedRowLimits ReadRefusedRows(const v1::RefusedRowLimits& from,
   return to;
 }
 
+core::BadRecordLimits ReadBadRecords(const v1::BadRecordLimits& from,
+                                     FieldReader fields) {
+  core::BadRecordLimits to;
+  to.total_max = fields.Number("total_max", PENSTOCK_GIVEN(from, total_max),
+                               to.total_max, 0, UINT64_MAX);
+  to.ratio_max = fields.Real("ratio_max", PENSTOCK_GIVEN(from, ratio_max),
+                             to.ratio_max, 0, 1);
+  to.records_min =
+      fields.Number("records_min", PENSTOCK_GIVEN(from, records_min),
+                    to.records_min, 1, UINT64_MAX);
+  return to;
+}
+
 core::RetryPolicy ReadRetry(const v1::RetrySpec& from, FieldReader fields) {
   core::RetryPolicy to;
   to.max = fields.Time("backoff_max", PENSTOCK_GIVEN(from, backoff_max), to.max,
@@ -267,6 +280,9 @@ void ReadPolicies(const v1::ConnectorSpec& from, FieldReader& fields,
   to.on_parse_error =
       ReadPolicy("on_parse_error", PENSTOCK_GIVEN(from, on_parse_error),
                  BadRecordPolicy::kSkip, fields);
+  to.bad_records = ReadBadRecords(
+      from.bad_records(),
+      FieldReader(fields.Path("bad_records"), fields.violations()));
   to.on_encode_error =
       ReadPolicy("on_encode_error", PENSTOCK_GIVEN(from, on_encode_error),
                  BadRecordPolicy::kSkip, fields);

@@ -39,6 +39,14 @@ v1::Limits LimitsToProto(const core::ConnectorLimits& limits) {
   return to;
 }
 
+v1::BadRecordLimits BadRecordsToProto(const core::BadRecordLimits& limits) {
+  v1::BadRecordLimits to;
+  if (limits.total_max != UINT64_MAX) to.set_total_max(limits.total_max);
+  to.set_ratio_max(limits.ratio_max);
+  to.set_records_min(limits.records_min);
+  return to;
+}
+
 v1::RefusedRowLimits RefusedRowsToProto(const core::RefusedRowLimits& limits) {
   v1::RefusedRowLimits to;
   if (limits.total_max != UINT64_MAX) to.set_total_max(limits.total_max);
@@ -91,6 +99,7 @@ v1::ConnectorSpec SpecToProto(const core::ConnectorSpec& spec) {
   to.set_level(LevelToProto(spec.level));
   to.set_allow_lower(spec.allow_lower);
   to.set_on_parse_error(ToProto(spec.on_parse_error));
+  *to.mutable_bad_records() = BadRecordsToProto(spec.bad_records);
   to.set_on_encode_error(ToProto(spec.on_encode_error));
   to.set_on_refused_row(ToProto(spec.on_refused_row));
   if (spec.dead_letter != nullptr) {

@@ -302,6 +302,21 @@ TEST_F(FailureTest, BadRecordEndsTheConnectorIfThePolicySaysSo) {
   EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
 }
 
+TEST_F(FailureTest, TooManyBadRecordsEndTheConnectorThoughTheyAreSkipped) {
+  harness_.request.spec.bad_records.total_max = 2;
+  Start();
+  const Answer<QueueReply> queue = WaitForStep(0);
+  harness_.source.ReportParseErrors({BadRecord(), BadRecord()});
+  harness_.RunUntilIdle();
+  EXPECT_EQ(harness_.state(), ConnectorState::kRunning);
+  harness_.source.ReportParseErrors({BadRecord()});
+  harness_.RunUntilIdle();
+  EXPECT_THAT(queue.status(), HasReason(Reason::TOO_MANY_BAD_ROWS));
+  EXPECT_THAT(std::string(queue.status().message()),
+              HasSubstr("bad_records.total_max is 2"));
+  EXPECT_EQ(harness_.state(), ConnectorState::kFailed);
+}
+
 TEST_F(FailureTest, BadRecordsPlaceAndRemedyComeBeforeItsText) {
   harness_.request.spec.on_parse_error = BadRecordPolicy::kFail;
   Start();

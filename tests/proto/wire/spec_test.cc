@@ -39,6 +39,9 @@ TEST(SpecTest, DefaultsAreThoseOfTheProtoComments) {
   EXPECT_EQ(spec.level, core::FtModel::kExactlyOnce);
   EXPECT_FALSE(spec.allow_lower);
   EXPECT_EQ(spec.on_parse_error, core::BadRecordPolicy::kSkip);
+  EXPECT_EQ(spec.bad_records.total_max, UINT64_MAX);
+  EXPECT_EQ(spec.bad_records.ratio_max, 1);
+  EXPECT_EQ(spec.bad_records.records_min, 1'000u);
   EXPECT_EQ(spec.on_encode_error, core::BadRecordPolicy::kSkip);
   EXPECT_EQ(spec.on_refused_row, core::BadRecordPolicy::kFail);
   EXPECT_EQ(spec.dead_letter, nullptr);
@@ -96,6 +99,7 @@ TEST(SpecTest, ResolvedSpecWritesEveryDefaultOut) {
     level: DELIVERY_LEVEL_EXACTLY_ONCE
     allow_lower: false
     on_parse_error: BAD_RECORD_POLICY_SKIP
+    bad_records { ratio_max: 1 records_min: 1000 }
     on_encode_error: BAD_RECORD_POLICY_SKIP
     on_refused_row: BAD_RECORD_POLICY_FAIL
     refused_rows { ratio_max: 0.5 window_rows: 1000 }
@@ -151,6 +155,7 @@ TEST(SpecTest, ResolvedSpecResolvesToItself) {
     level: DELIVERY_LEVEL_NONE
     allow_lower: true
     on_parse_error: BAD_RECORD_POLICY_FAIL
+    bad_records { total_max: 9 ratio_max: 0.25 records_min: 10 }
     on_encode_error: BAD_RECORD_POLICY_FAIL
     on_refused_row: BAD_RECORD_POLICY_FAIL
     dead_letter { file { path: "/dead" file_bytes_max: 7 total_bytes_max: 8 } }

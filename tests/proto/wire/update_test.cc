@@ -124,6 +124,8 @@ std::vector<Cell> Cells() {
        [](Spec& s) { s.mutable_limits()->set_memory_max(1 << 30); }},
       {"on_refused_row", reopen,
        [](Spec& s) { s.set_on_refused_row(v1::BAD_RECORD_POLICY_SKIP); }},
+      {"bad_records.total_max", reopen,
+       [](Spec& s) { s.mutable_bad_records()->set_total_max(9); }},
       {"refused_rows.total_max", reopen,
        [](Spec& s) { s.mutable_refused_rows()->set_total_max(9); }},
       {"delivery.write_deadline", reopen,

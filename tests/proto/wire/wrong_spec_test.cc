@@ -276,6 +276,12 @@ INSTANTIATE_TEST_SUITE_P(
                 file.set_name("../{shard}-{writer}-{number}");
               },
               "sink.file.name"},
+        Wrong{"BadRecordsRatio",
+              [](auto& s) { s.mutable_bad_records()->set_ratio_max(1.1); },
+              "bad_records.ratio_max"},
+        Wrong{"BadRecordsOfNone",
+              [](auto& s) { s.mutable_bad_records()->set_records_min(0); },
+              "bad_records.records_min"},
         Wrong{"RefusedRatio",
               [](auto& s) { s.mutable_refused_rows()->set_ratio_max(1.1); },
               "refused_rows.ratio_max"},
