@@ -3,7 +3,6 @@
 #include "core/base/error.h"
 #include "core/base/secret_text.h"
 #include "core/base/status_macros.h"
-#include "core/format/avro/avro_schema.h"
 
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
@@ -70,7 +69,7 @@ absl::StatusOr<std::unique_ptr<SchemaSource>> SchemaRegistry::Make(
       .username = config.username,
       .timeout = config.timeout,
       // The schema is text in JSON: escaped it is longer.
-      .body_bytes_max = 4 * AvroSchema::kTextBytesMax};
+      .body_bytes_max = 4 * kSchemaTextBytesMax};
   ASSIGN_OR_RETURN(request.password, ResolveText(config.password, environment));
   ASSIGN_OR_RETURN(request.bearer_token,
                    ResolveText(config.bearer_token, environment));
@@ -91,11 +90,11 @@ struct SchemaRegistry::Task {
 
   absl::Status Count(const std::string& text) {
     bytes += text.size();
-    if (bytes <= AvroSchema::kTextBytesMax) return absl::OkStatus();
+    if (bytes <= kSchemaTextBytesMax) return absl::OkStatus();
     return MakeError(Reason::UNAVAILABLE,
                      absl::StrCat("the schema and what it refers to have more "
                                   "than ",
-                                  AvroSchema::kTextBytesMax, " bytes"));
+                                  kSchemaTextBytesMax, " bytes"));
   }
 };
 
@@ -120,6 +119,7 @@ absl::StatusOr<RegisteredSchema> SchemaRegistry::Fetch(
                        absl::StrCat("schema ", id), stop));
   Task task;
   task.schema.text = std::move(answer.text);
+  task.schema.type = std::move(answer.type);
   RETURN_IF_ERROR(task.Count(task.schema.text));
   RETURN_IF_ERROR(AddReferences(answer.references, task, stop));
   return std::move(task.schema);
@@ -128,7 +128,9 @@ absl::StatusOr<RegisteredSchema> SchemaRegistry::Fetch(
 absl::Status SchemaRegistry::AddReferences(
     const std::vector<SchemaReference>& references, Task& task,
     const std::stop_token& stop) const {
-  for (const SchemaReference& one : references) {
+  for (SchemaReference one : references) {
+    // Avro knows types by the names that they have themselves.
+    if (task.schema.type == "AVRO") one.name.clear();
     if (task.done.contains(one)) continue;
     const std::string what =
         absl::StrCat("version ", one.version, " of '", one.subject, "'");
@@ -147,16 +149,19 @@ absl::Status SchemaRegistry::AddReferences(
         Get(absl::StrCat("/subjects/", EscapeUrl(one.subject), "/versions/",
                          one.version),
             what, stop);
-    if (HasReason(answer.status(), Reason::INVALID_CONFIG)) {
-      // What refers to it may be good all the same.
-      return MakeError(Reason::UNAVAILABLE, answer.status().message());
-    }
     RETURN_IF_ERROR(answer.status());
+    if (answer->type != task.schema.type) {
+      return MakeError(
+          Reason::UNAVAILABLE,
+          absl::StrCat("the schema refers to ", what, ", which is of type ",
+                       answer->type, ", not ", task.schema.type));
+    }
     RETURN_IF_ERROR(task.Count(answer->text));
     RETURN_IF_ERROR(AddReferences(answer->references, task, stop));
     task.open.pop_back();
-    task.done.insert(one);
-    task.schema.references.push_back(std::move(answer->text));
+    task.schema.references.push_back(
+        {.name = one.name, .text = std::move(answer->text)});
+    task.done.insert(std::move(one));
   }
   return absl::OkStatus();
 }
@@ -188,8 +193,9 @@ absl::StatusOr<RegistryAnswer> ReadRegistryAnswer(absl::string_view name,
           Reason::NOT_FOUND,
           absl::StrCat("it has no ", name,
                        "; register it there, or, if "
-                       "the message is damaged, read on behind it: another "
-                       "connector name with `start: OFFSETS`"));
+                       "the message is damaged, add the number to "
+                       "`bad_schema_ids` of the format's registry: its "
+                       "messages are bad records then"));
     }
     return MakeError(Reason::UNAVAILABLE,
                      absl::StrCat(what,
@@ -207,13 +213,9 @@ absl::StatusOr<RegistryAnswer> ReadRegistryAnswer(absl::string_view name,
         Reason::UNAVAILABLE,
         absl::StrCat(what, "the answer has no `schema`; look at `url`"));
   }
-  const absl::string_view type = TextOf(answer, "schemaType");
-  if (!type.empty() && type != "AVRO") {
-    return MakeError(
-        Reason::INVALID_CONFIG,
-        absl::StrCat(name, " is of type ", type, ", must be AVRO"));
-  }
   RegistryAnswer read{.text = std::string(schema)};
+  const absl::string_view type = TextOf(answer, "schemaType");
+  if (!type.empty()) read.type = std::string(type);
   simdjson::dom::array references;
   if (answer["references"].get_array().get(references) == simdjson::SUCCESS) {
     for (const simdjson::dom::element element : references) {
@@ -226,8 +228,9 @@ absl::StatusOr<RegistryAnswer> ReadRegistryAnswer(absl::string_view name,
             Reason::UNAVAILABLE,
             absl::StrCat(what, "a reference has no subject and version"));
       }
-      read.references.push_back(
-          {.subject = std::string(TextOf(one, "subject")), .version = version});
+      read.references.push_back({.name = std::string(TextOf(one, "name")),
+                                 .subject = std::string(TextOf(one, "subject")),
+                                 .version = version});
     }
   }
   return read;

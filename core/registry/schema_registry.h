@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/contract/component.h"
-#include "core/format/avro/config.h"
-#include "core/format/avro/schema_source.h"
+#include "core/format/schemas/registry_config.h"
+#include "core/format/schemas/schema_source.h"
 #include "core/http/http_get.h"
 
 #include <absl/status/statusor.h>
@@ -21,6 +21,8 @@ namespace penstock::core {
 
 // A version of a subject. Its number in the registry never changes.
 struct SchemaReference {
+  // By which who refers to it calls it.
+  std::string name;
   std::string subject;
   uint64_t version = 0;
 
@@ -29,6 +31,8 @@ struct SchemaReference {
 
 struct RegistryAnswer {
   std::string text;
+  // As RegisteredSchema's.
+  std::string type = "AVRO";
   std::vector<SchemaReference> references = {};
 };
 
@@ -38,7 +42,7 @@ struct RegistryAnswer {
 // configuration, secrets resolved.
 //
 // Bound: kReferencesMax of them for one schema, each one request;
-//        AvroSchema::kTextBytesMax in all.
+//        kSchemaTextBytesMax in all.
 class SchemaRegistry final : public SchemaSource {
  public:
   static constexpr size_t kReferencesMax = 64;

@@ -81,10 +81,10 @@ void FakeSchemaRegistry::SetSchema(uint32_t id, std::string text,
 
 void FakeSchemaRegistry::SetVersion(const std::string& subject,
                                     uint32_t version, std::string text,
-                                    std::string references) {
+                                    std::string references, std::string type) {
   MutexLock lock(mu_);
   schemas_[absl::StrCat("/subjects/", subject, "/versions/", version)] =
-      Body(text, "", references);
+      Body(text, type, references);
 }
 
 void FakeSchemaRegistry::SetStatus(std::optional<int> status) {

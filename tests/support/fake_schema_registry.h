@@ -30,7 +30,8 @@ class FakeSchemaRegistry {
   // A version of a subject; both have no byte that a URL escapes. `references`:
   // a JSON array, or nothing.
   void SetVersion(const std::string& subject, uint32_t version,
-                  std::string text, std::string references = "");
+                  std::string text, std::string references = "",
+                  std::string type = "");
   // From now on every request gets this status; nullopt: what is right.
   void SetStatus(std::optional<int> status);
   // From now on no request is answered, only taken.

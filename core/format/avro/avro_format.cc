@@ -75,7 +75,8 @@ AvroParser::AvroParser(Options options)
       cache_(options_.written_with != nullptr
                  ? nullptr
                  : std::make_unique<SchemaCache>(options_.registry,
-                                                 options_.make_source)) {}
+                                                 options_.make_source,
+                                                 AvroLanguage())) {}
 
 ParseResult AvroParser::Parse(const Fragment& fragment) {
   const absl::string_view message(fragment.block->data() + fragment.begin,
@@ -106,7 +107,10 @@ const AvroSchema* AvroParser::FindSchema(
     return nullptr;
   }
   const SchemaCache::Entry* const entry = cache_->Find(*id);
-  if (entry != nullptr && entry->schema != nullptr) return entry->schema.get();
+  if (entry != nullptr && entry->schema != nullptr) {
+    // The language below has read it.
+    return static_cast<const AvroSchema*>(entry->schema.get());
+  }
   error = ErrorOf("unknown_schema",
                   entry != nullptr
                       ? entry->problem
@@ -121,7 +125,7 @@ std::optional<ParseError> AvroParser::AddMessage(const Fragment& fragment,
   std::optional<ParseError> error;
   const AvroSchema* const schema = FindSchema(message, error);
   if (schema == nullptr) return error;
-  const size_t begin = cache_ == nullptr ? 0 : kAvroHeaderBytes;
+  const size_t begin = cache_ == nullptr ? 0 : kSchemaIdBytes;
   size_t at = 0;
   const AvroFault fault = CheckAvro(*schema, message, begin, at);
   if (fault != AvroFault::kNone) return ErrorOf(fault, at);

@@ -7,13 +7,13 @@
 #include "core/contract/row_encoder.h"
 #include "core/format/avro/avro_schema.h"
 #include "core/format/avro/config.h"
-#include "core/format/avro/schema_cache.h"
-#include "core/format/avro/schema_source.h"
 #include "core/format/ndjson/key_path.h"
 #include "core/format/result_builder.h"
 #include "core/format/rows/change_columns.h"
 #include "core/format/rows/change_reader.h"
 #include "core/format/rows/row_reader.h"
+#include "core/format/schemas/schema_cache.h"
+#include "core/format/schemas/schema_source.h"
 #include "core/record/schema.h"
 
 #include <absl/status/statusor.h>

@@ -300,19 +300,30 @@ absl::StatusOr<uint32_t> ReadText(absl::string_view json,
 }  // namespace
 
 absl::StatusOr<AvroSchema> AvroSchema::Parse(
-    absl::string_view json, std::span<const std::string> references) {
+    absl::string_view json, std::span<const ReferredSchema> references) {
   size_t bytes = json.size();
-  for (const std::string& one : references) bytes += one.size();
+  for (const ReferredSchema& one : references) bytes += one.text.size();
   if (bytes > kTextBytesMax) {
     return Bad(absl::StrCat("it is longer than ", kTextBytesMax, " bytes"));
   }
   SchemaReader reader;
-  for (const std::string& one : references) {
-    const absl::StatusOr<uint32_t> read = ReadText(one, reader);
+  for (const ReferredSchema& one : references) {
+    const absl::StatusOr<uint32_t> read = ReadText(one.text, reader);
     if (!read.ok()) return read.status();
   }
   ASSIGN_OR_RETURN(const uint32_t number, ReadText(json, reader));
   return AvroSchema(reader.TakeNodes(), number);
+}
+
+SchemaLanguage AvroLanguage() {
+  return {.type = "AVRO",
+          .read = [](const RegisteredSchema& registered)
+              -> absl::StatusOr<std::shared_ptr<const WriterSchema>> {
+            ASSIGN_OR_RETURN(
+                AvroSchema schema,
+                AvroSchema::Parse(registered.text, registered.references));
+            return std::make_shared<AvroSchema>(std::move(schema));
+          }};
 }
 
 size_t AvroSchema::MemoryBytes() const {

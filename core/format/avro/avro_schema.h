@@ -2,6 +2,8 @@
 // Source: Apache Avro specification 1.11, "Schema Declaration".
 #pragma once
 
+#include "core/format/schemas/schema_source.h"
+
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
@@ -68,22 +70,21 @@ struct AvroNode {
 };
 
 // Constant. Types that refer to themselves do so by the numbers of their nodes.
-class AvroSchema {
+class AvroSchema final : public WriterSchema {
  public:
   // Longest text, and most nodes.
-  static constexpr size_t kTextBytesMax = size_t{1} << 20;
+  static constexpr size_t kTextBytesMax = kSchemaTextBytesMax;
   static constexpr size_t kNodesMax = 10'000;
 
   // `references`: schemas whose types it, or a later one of them, names.
   // Errors: INVALID_CONFIG: `json` is no schema, or with them beyond these
   // bounds.
   static absl::StatusOr<AvroSchema> Parse(
-      absl::string_view json, std::span<const std::string> references = {});
+      absl::string_view json, std::span<const ReferredSchema> references = {});
 
   const AvroNode& root() const { return nodes_[root_]; }
   const AvroNode& node(uint32_t number) const { return nodes_[number]; }
-  // What it holds, about.
-  size_t MemoryBytes() const;
+  size_t MemoryBytes() const override;
 
  private:
   AvroSchema(std::vector<AvroNode> nodes, uint32_t root)
@@ -92,5 +93,8 @@ class AvroSchema {
   std::vector<AvroNode> nodes_;
   uint32_t root_ = 0;
 };
+
+// Reads AvroSchemas.
+SchemaLanguage AvroLanguage();
 
 }  // namespace penstock::core

@@ -1,17 +1,11 @@
 #include "core/format/avro/config.h"
 
 #include "core/base/error.h"
-#include "core/base/loopback.h"
-#include "core/base/secret_text.h"
 #include "core/format/avro/avro_schema.h"
 
-#include <absl/strings/match.h>
-#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
-#include <absl/strings/strip.h>
 
-#include <algorithm>
-#include <vector>
+#include <string>
 
 namespace penstock::core {
 namespace {
@@ -22,84 +16,15 @@ absl::Status Bad(absl::string_view field, absl::string_view problem) {
                    {{"field", name}});
 }
 
-// Of "host:8081/path" or "[::1]:8081".
-absl::string_view HostOf(absl::string_view rest) {
-  rest = rest.substr(0, rest.find_first_of("/?#"));
-  if (absl::StartsWith(rest, "[")) return rest.substr(0, rest.find(']') + 1);
-  return rest.substr(0, rest.find(':'));
-}
-
-// Of the same: whether what is behind the host is a port, or nothing.
-bool HasGoodPort(absl::string_view rest) {
-  const absl::string_view host = HostOf(rest);
-  rest = rest.substr(host.size());
-  rest = rest.substr(0, rest.find('/'));
-  if (rest.empty()) return true;
-  uint32_t port = 0;
-  return absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &port) &&
-         port >= 1 && port <= 65'535;
-}
-
-// Nothing of it may stand in the configuration itself. It quotes nothing.
-absl::Status CheckSecret(absl::string_view field, const std::string& text) {
-  const absl::StatusOr<std::vector<SecretPart>> parts = ParseSecretText(text);
-  if (!parts.ok()) return Bad(field, parts.status().message());
-  const bool is_plain =
-      std::any_of(parts->begin(), parts->end(), [](const SecretPart& part) {
-        return part.kind == SecretPart::Kind::kLiteral;
-      });
-  if (!is_plain) return absl::OkStatus();
-  return Bad(field, "is in plain text; give ${env:NAME} or ${file:/path}");
-}
-
-absl::Status CheckRegistry(const SchemaRegistryConfig& config) {
-  absl::string_view rest = config.url;
-  const bool is_tls = absl::ConsumePrefix(&rest, "https://");
-  if (!is_tls && !absl::ConsumePrefix(&rest, "http://")) {
-    return Bad(".registry.url", "must begin with http:// or https://");
-  }
-  const absl::string_view host = HostOf(rest);
-  if (host.empty() || rest.find_first_of(" \r\n\t@?#") != rest.npos) {
-    return Bad(".registry.url",
-               "is no host, port and path; user and password have fields of "
-               "their own");
-  }
-  if (!HasGoodPort(rest)) {
-    return Bad(".registry.url", "has a port that is none of 1 to 65535");
-  }
-  if (config.username.empty() != config.password.empty()) {
-    return Bad(".registry.password", "and username: give both or none");
-  }
-  if (config.username.find(':') != std::string::npos) {
-    return Bad(".registry.username", "has a colon, which none may have");
-  }
-  if (!config.username.empty() && !config.bearer_token.empty()) {
-    return Bad(".registry.bearer_token", "and username: give one of them");
-  }
-  for (const auto& [field, text] :
-       {std::pair(".registry.password", &config.password),
-        std::pair(".registry.bearer_token", &config.bearer_token)}) {
-    if (absl::Status checked = CheckSecret(field, *text); !checked.ok()) {
-      return checked;
-    }
-  }
-  const bool has_secret =
-      !config.password.empty() || !config.bearer_token.empty();
-  if (has_secret && !is_tls && !IsLoopbackHost(host)) {
-    return Bad(".registry.url",
-               "is plain http, which would show the password on its way; use "
-               "https");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status CheckAvroConfig(const AvroConfig& config) {
   if (config.schema.has_value() == config.registry.has_value()) {
     return Bad("", "give one of schema and registry");
   }
-  if (config.registry.has_value()) return CheckRegistry(*config.registry);
+  if (config.registry.has_value()) {
+    return CheckSchemaRegistry(*config.registry, "format.avro.registry");
+  }
   const absl::Status read = AvroSchema::Parse(*config.schema).status();
   return read.ok() ? read : Bad(".schema", read.message());
 }

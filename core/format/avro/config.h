@@ -3,31 +3,16 @@
 
 #include "core/contract/component.h"
 #include "core/format/rows/envelope.h"
+#include "core/format/schemas/registry_config.h"
 
 #include <absl/status/status.h>
 #include <absl/strings/string_view.h>
-#include <absl/time/time.h>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 
 namespace penstock::core {
-
-// A schema registry as Confluent's REST interface is.
-struct SchemaRegistryConfig {
-  // http or https; schemas are at `<url>/schemas/ids/<number>`.
-  std::string url = {};
-  // Basic authentication: both or none.
-  std::string username = {};
-  // Texts with references to secrets; in plain they are refused.
-  std::string password = {};
-  std::string bearer_token = {};
-  // Certificates of authorities in PEM; empty: the system's.
-  std::string ca_file = {};
-  // Of one request. From 100 ms to 1 minute.
-  absl::Duration timeout = absl::Seconds(10);
-};
 
 // Exactly one of schema and registry.
 struct AvroConfig final : ComponentConfig {

@@ -2,7 +2,6 @@
 
 #include "core/base/path_policy.h"
 #include "core/base/thread.h"
-#include "core/format/avro/avro_schema.h"
 #include "tests/support/fake_filesystem.h"
 #include "tests/support/fake_schema_registry.h"
 #include "tests/support/manual_executor.h"
@@ -22,6 +21,11 @@ namespace penstock::core {
 namespace {
 
 using testing::HasSubstr;
+
+std::string Reference(absl::string_view subject, int version) {
+  return absl::StrCat(R"({"name":"n","subject":")", subject, R"(","version":)",
+                      version, "}");
+}
 
 class SchemaRegistryTest : public testing::Test {
  protected:
@@ -53,11 +57,37 @@ TEST_F(SchemaRegistryTest, GivesTheSchemaOfANumber) {
   EXPECT_THAT(Fetch({}, 8).status(), HasReason(Reason::NOT_FOUND));
 }
 
-TEST_F(SchemaRegistryTest, WhatIsNoAvroCannotBeUsed) {
+TEST_F(SchemaRegistryTest, SaysWhichLanguageASchemaIsIn) {
   registry_.SetSchema(1, "syntax = \"proto3\";", "PROTOBUF");
+  registry_.SetSchema(2, "\"long\"");
+  const auto protobuf = Fetch({}, 1);
+  ASSERT_OK(protobuf.status());
+  EXPECT_EQ(protobuf->type, "PROTOBUF");
+  const auto avro = Fetch({}, 2);
+  ASSERT_OK(avro.status());
+  EXPECT_EQ(avro->type, "AVRO");
+}
+
+// Imports are found by their names: each is there under every one it has.
+TEST_F(SchemaRegistryTest, ReferencesOfProtobufBearTheNamesOfImports) {
+  registry_.SetSchema(1, "top", "PROTOBUF",
+                      R"([{"name":"a/one.proto","subject":"s","version":1},)"
+                      R"({"name":"two.proto","subject":"s","version":1}])");
+  registry_.SetVersion("s", 1, "S", "", "PROTOBUF");
+  const auto schema = Fetch({}, 1);
+  ASSERT_OK(schema.status());
+  ASSERT_EQ(schema->references.size(), 2u);
+  EXPECT_EQ(schema->references[0].name, "a/one.proto");
+  EXPECT_EQ(schema->references[1].name, "two.proto");
+  EXPECT_EQ(schema->references[1].text, "S");
+}
+
+TEST_F(SchemaRegistryTest, AReferenceInAnotherLanguageIsTroubleThatMayPass) {
+  registry_.SetSchema(1, "top", "", absl::StrCat("[", Reference("b", 2), "]"));
+  registry_.SetVersion("b", 2, "B", "", "PROTOBUF");
   const absl::Status status = Fetch({}, 1).status();
-  EXPECT_THAT(status, HasReason(Reason::INVALID_CONFIG));
-  EXPECT_THAT(status.message(), HasSubstr("PROTOBUF"));
+  EXPECT_THAT(status, HasReason(Reason::UNAVAILABLE));
+  EXPECT_THAT(status.message(), HasSubstr("of type PROTOBUF, not AVRO"));
 }
 
 TEST_F(SchemaRegistryTest, TroubleMayPass) {
@@ -72,11 +102,6 @@ TEST_F(SchemaRegistryTest, TroubleMayPass) {
               HasReason(Reason::UNAVAILABLE));
 }
 
-std::string Reference(absl::string_view subject, int version) {
-  return absl::StrCat(R"({"name":"n","subject":")", subject, R"(","version":)",
-                      version, "}");
-}
-
 TEST_F(SchemaRegistryTest, ReferencesComeBeforeWhatNeedsThem) {
   registry_.SetSchema(
       1, "top", "",
@@ -87,7 +112,9 @@ TEST_F(SchemaRegistryTest, ReferencesComeBeforeWhatNeedsThem) {
   const auto schema = Fetch({}, 1);
   ASSERT_OK(schema.status());
   EXPECT_EQ(schema->text, "top");
-  EXPECT_THAT(schema->references, testing::ElementsAre("A", "B"));
+  ASSERT_EQ(schema->references.size(), 2u);
+  EXPECT_EQ(schema->references[0].text, "A");
+  EXPECT_EQ(schema->references[1].text, "B");
   // Each once.
   EXPECT_EQ(registry_.requests(), 3);
 }
@@ -116,7 +143,7 @@ TEST_F(SchemaRegistryTest, ReferencesAreBounded) {
   const absl::Status many = Fetch({}, 1).status();
   EXPECT_THAT(many, HasReason(Reason::UNAVAILABLE));
   EXPECT_THAT(many.message(), HasSubstr("more than 64"));
-  registry_.SetVersion("s", 1, std::string(AvroSchema::kTextBytesMax, 'x'));
+  registry_.SetVersion("s", 1, std::string(kSchemaTextBytesMax, 'x'));
   EXPECT_THAT(Fetch({}, 1).status().message(), HasSubstr("1048576 bytes"));
 }
 

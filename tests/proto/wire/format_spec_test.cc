@@ -102,6 +102,7 @@ TEST(FormatSpecTest, AvroIsTypedAndComesBack) {
   registry.set_password("${env:P}");
   registry.set_ca_file("/ca.pem");
   registry.mutable_timeout()->set_seconds(3);
+  registry.add_bad_schema_ids(4'294'967'295);
   avro.set_key("user.id");
   avro.set_envelope(v1::ENVELOPE_DEBEZIUM);
   avro.mutable_envelope_columns()->set_op("_op");
@@ -114,6 +115,8 @@ TEST(FormatSpecTest, AvroIsTypedAndComesBack) {
   EXPECT_EQ(config.registry->password, "${env:P}");
   EXPECT_EQ(config.registry->ca_file, "/ca.pem");
   EXPECT_EQ(config.registry->timeout, absl::Seconds(3));
+  EXPECT_THAT(config.registry->bad_schema_ids,
+              testing::ElementsAre(4'294'967'295));
   EXPECT_EQ(config.key, "user.id");
   EXPECT_EQ(config.envelope.op, "_op");
   EXPECT_EQ(config.record_bytes_max, 1000u);

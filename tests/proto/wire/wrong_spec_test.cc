@@ -120,6 +120,16 @@ INSTANTIATE_TEST_SUITE_P(
                 registry.mutable_timeout()->set_seconds(61);
               },
               "format.avro.registry.timeout"},
+        Wrong{"TooManyBadSchemaIds",
+              [](auto& s) {
+                v1::SchemaRegistry& registry =
+                    *s.mutable_format()->mutable_avro()->mutable_registry();
+                registry.set_url("http://r");
+                for (uint32_t i = 0; i <= 1'000; ++i) {
+                  registry.add_bad_schema_ids(i);
+                }
+              },
+              "format.avro.registry.bad_schema_ids"},
         Wrong{"CsvDelimiterOfTwoBytes",
               [](auto& s) {
                 s.mutable_format()->mutable_csv()->set_delimiter("||");

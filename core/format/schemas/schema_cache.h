@@ -5,28 +5,30 @@
 #include "core/base/mutex.h"
 #include "core/base/thread.h"
 #include "core/contract/message_gate.h"
-#include "core/format/avro/avro_schema.h"
-#include "core/format/avro/config.h"
-#include "core/format/avro/schema_source.h"
+#include "core/format/schemas/registry_config.h"
+#include "core/format/schemas/schema_source.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 namespace penstock::core {
 
 // Confluent's wire format: a byte 0, the number of the schema (big-endian),
-// then the datum.
-inline constexpr size_t kAvroHeaderBytes = 5;
+// then what is written with it.
+inline constexpr size_t kSchemaIdBytes = 5;
 // nullopt: it does not begin so.
 std::optional<uint32_t> ReadSchemaId(absl::string_view message);
 
@@ -35,16 +37,16 @@ std::optional<uint32_t> ReadSchemaId(absl::string_view message);
 // the message that waits is offered again, and so is one that has no schema of
 // a number: it may be behind, or have forgotten it, and what it does not know
 // now is no verdict that a replay would find again. The same goes for a schema
-// of Avro that cannot be read here. Only one that is none of Avro is a verdict,
-// for the schema of a number never changes: messages with that number are bad.
+// that cannot be read here. Only one in another language is a verdict, for the
+// schema of a number never changes: messages with that number are bad, and so
+// are those with a number that the configuration calls bad.
 //
 // Owner:     a parser.
 // Threads:   as MessageGate.
 // Lifecycle: nothing is fetched before Start. The destructor waits for the
 //            thread, which its source ends soon.
 // Bound:     kSchemasMax schemas that take kBytesMax together, or one that
-// takes
-//            more, and kProblemsMax numbers that have none; those longest
+//            takes more, and kProblemsMax numbers that have none; those longest
 //            unused are dropped first.
 class SchemaCache final : public MessageGate {
  public:
@@ -58,11 +60,13 @@ class SchemaCache final : public MessageGate {
 
   // One of both. `schema` null: there is none, and why.
   struct Entry {
-    std::shared_ptr<const AvroSchema> schema = nullptr;
+    // What the language has read.
+    std::shared_ptr<const WriterSchema> schema = nullptr;
     std::string problem = {};
   };
 
-  SchemaCache(SchemaRegistryConfig config, MakeSchemaSource make);
+  SchemaCache(const SchemaRegistryConfig& config, MakeSchemaSource make,
+              SchemaLanguage language);
   ~SchemaCache() override;
 
   absl::Status Start(const Environment& environment) override;
@@ -85,9 +89,12 @@ class SchemaCache final : public MessageGate {
   };
   struct Fetched {
     uint32_t id = 0;
-    absl::StatusOr<RegisteredSchema> schema = RegisteredSchema();
+    // Or why there is none for good, or not yet.
+    absl::StatusOr<Entry> entry = Entry();
   };
 
+  // On the thread: the schema `id`, read.
+  absl::StatusOr<Entry> Fetch(uint32_t id, const std::stop_token& stop);
   void TakeFetched();
   void Keep(uint32_t id, Entry entry);
   // Drops the last one of `uses`, which are uses_ or problem_uses_.
@@ -96,11 +103,15 @@ class SchemaCache final : public MessageGate {
 
   const SchemaRegistryConfig config_;
   const MakeSchemaSource make_;
+  const SchemaLanguage language_;
+  // Of numbers that the configuration calls bad.
+  absl::flat_hash_map<uint32_t, Entry> bad_;
 
   mutable Mutex mu_;
   std::optional<Fetched> fetched_ ABSL_GUARDED_BY(mu_);
 
   // Confined to who calls IsReady.
+  // But the source is the thread's while it fetches.
   std::unique_ptr<SchemaSource> source_;
   const Clock* clock_ = nullptr;
   absl::flat_hash_map<uint32_t, Kept> kept_;

@@ -1,4 +1,4 @@
-#include "core/format/avro/schema_cache.h"
+#include "core/format/schemas/schema_cache.h"
 
 #include "core/base/check.h"
 #include "core/base/error.h"
@@ -13,8 +13,7 @@
 namespace penstock::core {
 namespace {
 
-std::string ReasonOf(const absl::Status& status) {
-  std::string reason(status.message());
+std::string CutReason(std::string reason) {
   if (reason.size() <= SchemaCache::kReasonBytesMax) return reason;
   reason.resize(SchemaCache::kReasonBytesMax);
   // Not within a character.
@@ -25,7 +24,7 @@ std::string ReasonOf(const absl::Status& status) {
 }  // namespace
 
 std::optional<uint32_t> ReadSchemaId(absl::string_view message) {
-  if (message.size() < kAvroHeaderBytes || message[0] != 0) return std::nullopt;
+  if (message.size() < kSchemaIdBytes || message[0] != 0) return std::nullopt;
   uint32_t id = 0;
   for (const char byte : message.substr(1, 4)) {
     id = id << 8 | static_cast<unsigned char>(byte);
@@ -33,8 +32,15 @@ std::optional<uint32_t> ReadSchemaId(absl::string_view message) {
   return id;
 }
 
-SchemaCache::SchemaCache(SchemaRegistryConfig config, MakeSchemaSource make)
-    : config_(std::move(config)), make_(std::move(make)) {}
+SchemaCache::SchemaCache(const SchemaRegistryConfig& config,
+                         MakeSchemaSource make, SchemaLanguage language)
+    : config_(config), make_(std::move(make)), language_(std::move(language)) {
+  for (const uint32_t id : config.bad_schema_ids) {
+    bad_[id].problem = absl::StrCat("schema ", id,
+                                    " is called bad by the "
+                                    "configuration (`bad_schema_ids`)");
+  }
+}
 
 SchemaCache::~SchemaCache() = default;
 
@@ -49,7 +55,7 @@ bool SchemaCache::IsReady(absl::string_view message) {
   if (is_fetching_) TakeFetched();
   const std::optional<uint32_t> id = ReadSchemaId(message);
   // The parser says what is wrong with it.
-  if (!id.has_value()) return true;
+  if (!id.has_value() || bad_.contains(*id)) return true;
   const auto found = kept_.find(*id);
   if (found != kept_.end()) {
     std::list<uint32_t>& uses =
@@ -64,6 +70,8 @@ bool SchemaCache::IsReady(absl::string_view message) {
 ConnectorHealth SchemaCache::Health() const { return health_; }
 
 const SchemaCache::Entry* SchemaCache::Find(uint32_t id) const {
+  const auto bad = bad_.find(id);
+  if (bad != bad_.end()) return &bad->second;
   const auto found = kept_.find(id);
   return found == kept_.end() ? nullptr : &found->second.entry;
 }
@@ -72,13 +80,26 @@ void SchemaCache::BeginFetch(uint32_t id) {
   is_fetching_ = true;
   // The one before it has given its answer, and ends.
   thread_.emplace("schema", [this, id](const std::stop_token& stop) {
-    Fetched fetched{.id = id, .schema = source_->Fetch(id, stop)};
+    Fetched fetched{.id = id, .entry = Fetch(id, stop)};
     {
       MutexLock lock(mu_);
       fetched_ = std::move(fetched);
     }
     if (wake_ != nullptr && !stop.stop_requested()) wake_();
   });
+}
+
+absl::StatusOr<SchemaCache::Entry> SchemaCache::Fetch(
+    uint32_t id, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const RegisteredSchema schema, source_->Fetch(id, stop));
+  if (schema.type != language_.type) {
+    return Entry{.problem = CutReason(
+                     absl::StrCat("schema ", id, " is of type ", schema.type,
+                                  ", must be ", language_.type))};
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const WriterSchema> read,
+                   language_.read(schema));
+  return Entry{.schema = std::move(read)};
 }
 
 void SchemaCache::TakeFetched() {
@@ -91,26 +112,19 @@ void SchemaCache::TakeFetched() {
   is_fetching_ = false;
   const uint32_t id = fetched->id;
   if (id != std::exchange(failed_id_, id)) failures_ = 0;
-  const absl::Status got = fetched->schema.status();
-  const bool is_none = HasReason(got, Reason::INVALID_CONFIG);
-  absl::StatusOr<AvroSchema> schema =
-      got.ok() ? AvroSchema::Parse(fetched->schema->text,
-                                   fetched->schema->references)
-               : absl::StatusOr<AvroSchema>(got);
-  const absl::Status status = schema.status();
+  const absl::Status status = fetched->entry.status();
   if (status.ok()) {
-    Keep(id, {.schema = std::make_shared<AvroSchema>(*std::move(schema))});
-  } else if (is_none) {
-    Keep(id, {.problem = ReasonOf(status)});
+    Keep(id, *std::move(fetched->entry));
   } else {
     const absl::Duration wait = std::min(
         kBackoffMin * (int64_t{1} << std::min(failures_, 6)), kBackoffMax);
     ++failures_;
     next_attempt_ = clock_->SteadyNow() + wait;
-    health_ = {.condition = Condition::kDegraded,
-               .reason = absl::StrCat("wait for schema ", id,
-                                      " of the registry: ", ReasonOf(status)),
-               .next_attempt = clock_->Now() + wait};
+    health_ = {
+        .condition = Condition::kDegraded,
+        .reason = absl::StrCat("wait for schema ", id, " of the registry: ",
+                               CutReason(std::string(status.message()))),
+        .next_attempt = clock_->Now() + wait};
     return;
   }
   failures_ = 0;

@@ -1,4 +1,4 @@
-#include "core/format/avro/schema_cache.h"
+#include "core/format/schemas/schema_cache.h"
 
 #include "core/base/error.h"
 #include "core/base/json_text.h"
@@ -28,6 +28,9 @@ using testing::HasSubstr;
 
 constexpr absl::string_view kRecord =
     R"({"type":"record","name":"r","fields":[{"name":"v","type":"long"}]})";
+
+// What the configuration calls bad.
+constexpr uint32_t kBadId = 7'777;
 
 // Answers in the order it is told to.
 class ScriptedSource final : public SchemaSource {
@@ -108,7 +111,8 @@ class SchemaCacheTest : public testing::Test {
                                  .io = executor_,
                                  .clock = executor_.clock(),
                                  .paths = paths_};
-  SchemaCache cache_{{}, MakeSource()};
+  SchemaCache cache_{
+      {.bad_schema_ids = {kBadId}}, MakeSource(), AvroLanguage()};
 };
 
 TEST_F(SchemaCacheTest, ASchemaIsAskedForOnce) {
@@ -167,11 +171,22 @@ TEST_F(SchemaCacheTest, AnUnknownNumberIsAskedForUntilItIsKnown) {
   EXPECT_EQ(cache_.Health().condition, Condition::kOk);
 }
 
+// A number that damage made would be waited for, for ever.
+TEST_F(SchemaCacheTest, ANumberThatIsCalledBadIsNeverAskedFor) {
+  EXPECT_TRUE(cache_.IsReady(AvroBytes().Framed(kBadId)));
+  EXPECT_EQ(asked(), 0);
+  ASSERT_NE(cache_.Find(kBadId), nullptr);
+  EXPECT_EQ(cache_.Find(kBadId)->schema, nullptr);
+  EXPECT_THAT(cache_.Find(kBadId)->problem,
+              HasSubstr("schema 7777 is called bad"));
+  EXPECT_EQ(cache_.Health().condition, Condition::kOk);
+}
+
 TEST_F(SchemaCacheTest, OneThatIsNoneOfAvroIsAskedForOnce) {
-  Answer(MakeError(Reason::INVALID_CONFIG, "it is of type JSON"));
+  Answer(RegisteredSchema{.text = "{}", .type = "JSON"});
   EXPECT_TRUE(Ask(1));
   EXPECT_EQ(cache_.Find(1)->schema, nullptr);
-  EXPECT_EQ(cache_.Find(1)->problem, "it is of type JSON");
+  EXPECT_EQ(cache_.Find(1)->problem, "schema 1 is of type JSON, must be AVRO");
   EXPECT_EQ(asked(), 1);
 }
 
@@ -193,12 +208,16 @@ TEST_F(SchemaCacheTest, ReferencesDeclareTypesOfTheSchema) {
   Answer(RegisteredSchema{
       .text = R"({"type":"record","name":"r","fields":)"
               R"([{"name":"v","type":"b.T"},{"name":"w","type":"a.E"}]})",
-      .references = {R"({"type":"enum","name":"a.E","symbols":["X"]})",
-                     R"({"type":"record","name":"b.T","fields":)"
-                     R"([{"name":"e","type":"a.E"}]})"}});
+      .references = {
+          {.name = "a.E",
+           .text = R"({"type":"enum","name":"a.E","symbols":["X"]})"},
+          {.name = "b.T",
+           .text = R"({"type":"record","name":"b.T","fields":)"
+                   R"([{"name":"e","type":"a.E"}]})"}}});
   EXPECT_TRUE(Ask(1));
   ASSERT_NE(cache_.Find(1), nullptr);
-  const std::shared_ptr<const AvroSchema> schema = cache_.Find(1)->schema;
+  const auto schema =
+      std::dynamic_pointer_cast<const AvroSchema>(cache_.Find(1)->schema);
   ASSERT_NE(schema, nullptr);
   const AvroNode& root = schema->root();
   EXPECT_THAT(root.names, ElementsAre("v", "w"));
@@ -208,7 +227,7 @@ TEST_F(SchemaCacheTest, ReferencesDeclareTypesOfTheSchema) {
 
 TEST_F(SchemaCacheTest, NumbersWithoutSchemasPutNoSchemaOut) {
   Answer(std::string(kRecord));
-  Answer(MakeError(Reason::INVALID_CONFIG, "none"));
+  Answer(RegisteredSchema{.text = "{}", .type = "JSON"});
   EXPECT_TRUE(Ask(0));
   for (uint32_t id = 1; id <= SchemaCache::kSchemasMax; ++id) {
     EXPECT_TRUE(Ask(id));
