@@ -1,135 +1,23 @@
 #include "core/format/avro/avro_value.h"
 
-#include "core/base/json_text.h"
 #include "core/format/avro/avro_tokens.h"
-#include "core/format/rows/row_token.h"
-#include "core/format/value_text/value_print.h"
-#include "core/format/value_text/value_text.h"
+#include "core/format/value_text/typed_value.h"
 
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <vector>
 
 namespace penstock::core {
 namespace {
 
-bool IsInteger(SqlType type) {
-  switch (type) {
-    case SqlType::kTinyint:
-    case SqlType::kSmallint:
-    case SqlType::kInteger:
-    case SqlType::kBigint:
-    case SqlType::kTinyintUnsigned:
-    case SqlType::kSmallintUnsigned:
-    case SqlType::kIntegerUnsigned:
-    case SqlType::kBigintUnsigned:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Whether the value of such a column may view the text that it is made of.
-bool ViewsText(SqlType type) {
-  return type == SqlType::kDecimal || type == SqlType::kVarchar;
-}
-
-// The value that `printed`, which lies nowhere for long, is in `column`.
-ValueFault FromText(const Column& column, absl::string_view printed,
-                    ValueArena& arena, Value& value, absl::string_view& text) {
-  if (ViewsText(column.type)) printed = arena.Copy(printed);
-  const ValueFault fault = ParseValueText(column, printed, arena, value);
-  if (fault != ValueFault::kNone) text = arena.Copy(printed);
-  return fault;
-}
-
-ValueFault FromToken(const Column& column, absl::string_view printed,
-                     ValueArena& arena, Value& value, absl::string_view& text) {
-  if (TakesToken(column.type)) {
-    return FromText(column, printed, arena, value, text);
-  }
-  text = arena.Copy(printed);
-  return ValueFault::kNotText;
-}
-
-// Floats with the fewest digits that give them back, and the names that columns
-// take of what is none.
-template <typename Real>
-absl::string_view PrintReal(Real real, std::array<char, 32>& digits) {
-  if (std::isnan(real)) return "NaN";
-  if (std::isinf(real)) return real < 0 ? "-Infinity" : "Infinity";
-  const std::to_chars_result end =
-      std::to_chars(digits.data(), digits.data() + digits.size(), real);
-  return {digits.data(), static_cast<size_t>(end.ptr - digits.data())};
-}
-
-// More decimals of a second than the column has?
-bool IsTooFine(const Column& column, uint64_t nanos) {
-  uint64_t unit = 1;
-  for (uint32_t i = column.precision; i < 9; ++i) unit *= 10;
-  return nanos % unit != 0;
-}
-
-// `time` as a value of the column: as it is, or of another type by its text.
-ValueFault FromTime(const Column& column, const Value& time, ValueArena& arena,
-                    Value& value, absl::string_view& text) {
-  std::string printed;
-  PrintValue(time, printed);
-  text = arena.Copy(printed);
-  switch (time.kind()) {
-    case ValueKind::kDate:
-      if (column.type != SqlType::kDate) break;
-      value = time;
-      return ValueFault::kNone;
-    case ValueKind::kTime:
-      if (column.type != SqlType::kTime) break;
-      if (IsTooFine(column, static_cast<uint64_t>(time.AsTime()))) {
-        return ValueFault::kTooManyDecimals;
-      }
-      value = time;
-      return ValueFault::kNone;
-    case ValueKind::kTimestamp:
-      if (column.type == SqlType::kTimestamptz) return ValueFault::kNoZone;
-      if (column.type != SqlType::kTimestamp) break;
-      if (IsTooFine(column, static_cast<uint64_t>(
-                                (time.AsTimestamp() % 1'000'000 + 1'000'000) %
-                                    1'000'000 * 1'000 +
-                                time.nanos()))) {
-        return ValueFault::kTooManyDecimals;
-      }
-      value = time;
-      return ValueFault::kNone;
-    case ValueKind::kTimestamptz: {
-      // A moment of Avro is in UTC: without its zone it is the time there.
-      const bool drops_zone = column.type == SqlType::kTimestamp;
-      if (column.type != SqlType::kTimestamptz && !drops_zone) break;
-      const int64_t micros = time.AsTimestamptz();
-      if (IsTooFine(column,
-                    static_cast<uint64_t>((micros % 1'000'000 + 1'000'000) %
-                                              1'000'000 * 1'000 +
-                                          time.nanos()))) {
-        return ValueFault::kTooManyDecimals;
-      }
-      value = drops_zone ? Value::Timestamp(micros, time.nanos()) : time;
-      return ValueFault::kNone;
-    }
-    default:
-      break;
-  }
-  return ParseValueText(column, text, arena, value);
-}
-
 ValueFault FromNumber(const AvroNode& node, int64_t number,
                       const Column& column, ValueArena& arena, Value& value,
                       absl::string_view& text) {
-  if (node.logical != AvroLogical::kNone && !IsInteger(column.type)) {
+  if (node.logical != AvroLogical::kNone && !IsIntegerType(column.type)) {
     Value time;
     if (AvroTimeValue(node.logical, number, time)) {
-      return FromTime(column, time, arena, value, text);
+      return ValueOfTime(column, time, arena, value, text);
     }
     text = arena.Copy(absl::StrCat(number));
     return ValueFault::kOutOfRange;
@@ -138,7 +26,7 @@ ValueFault FromNumber(const AvroNode& node, int64_t number,
     value = Value::Int64(number);
     return ValueFault::kNone;
   }
-  return FromToken(column, absl::StrCat(number), arena, value, text);
+  return ValueOfToken(column, absl::StrCat(number), arena, value, text);
 }
 
 ValueFault FromBytes(const AvroNode& node, absl::string_view bytes,
@@ -151,39 +39,9 @@ ValueFault FromBytes(const AvroNode& node, absl::string_view bytes,
     if (!PrintAvroDecimal(bytes, node.scale, printed)) {
       return ValueFault::kTooManyDigits;
     }
-    return FromToken(column, printed, arena, value, text);
+    return ValueOfToken(column, printed, arena, value, text);
   }
-  switch (column.type) {
-    case SqlType::kVarbinary:
-      if (column.precision > 0 && bytes.size() > column.precision) {
-        return ValueFault::kTooLong;
-      }
-      value = Value::Binary(bytes);
-      return ValueFault::kNone;
-    case SqlType::kUuid:
-      if (bytes.size() != 16) return ValueFault::kNotUuid;
-      value = Value::Uuid(bytes);
-      return ValueFault::kNone;
-    case SqlType::kVarchar:
-      // Avro calls bytes and text two forms of the same.
-      if (!IsUtf8(bytes)) return ValueFault::kNotUtf8;
-      text = bytes;
-      return ParseValueText(column, bytes, arena, value);
-    default:
-      return ValueFault::kIsBinary;
-  }
-}
-
-ValueFault FromString(const AvroNode& node, absl::string_view bytes,
-                      const Column& column, ValueArena& arena, Value& value,
-                      absl::string_view& text) {
-  if (column.type == SqlType::kVarbinary) {
-    return FromBytes(node, bytes, column, arena, value, text);
-  }
-  text = AvroTypeName(node);
-  if (!IsUtf8(bytes)) return ValueFault::kNotUtf8;
-  text = bytes;
-  return ParseValueText(column, bytes, arena, value);
+  return ValueOfBytes(column, bytes, arena, value, text);
 }
 
 }  // namespace
@@ -289,13 +147,13 @@ bool PrintAvroDecimal(absl::string_view bytes, uint32_t scale,
 ValueFault ReadAvroValue(AvroCursor& cursor, const AvroNode& node,
                          const Column& column, ValueArena& arena, Value& value,
                          absl::string_view& text) {
-  std::array<char, 32> digits;
   absl::string_view bytes;
   switch (node.type) {
     case AvroType::kBoolean: {
       bool boolean = false;
       cursor.ReadBoolean(boolean);
-      return FromToken(column, boolean ? "true" : "false", arena, value, text);
+      return ValueOfToken(column, boolean ? "true" : "false", arena, value,
+                          text);
     }
     case AvroType::kInt:
     case AvroType::kLong: {
@@ -306,20 +164,12 @@ ValueFault ReadAvroValue(AvroCursor& cursor, const AvroNode& node,
     case AvroType::kFloat: {
       float real = 0;
       cursor.ReadFloat(real);
-      if (column.type == SqlType::kReal || column.type == SqlType::kDouble) {
-        value = Value::Double(real);
-        return ValueFault::kNone;
-      }
-      return FromToken(column, PrintReal(real, digits), arena, value, text);
+      return ValueOfReal(column, real, arena, value, text);
     }
     case AvroType::kDouble: {
       double real = 0;
       cursor.ReadDouble(real);
-      if (column.type == SqlType::kDouble) {
-        value = Value::Double(real);
-        return ValueFault::kNone;
-      }
-      return FromToken(column, PrintReal(real, digits), arena, value, text);
+      return ValueOfReal(column, real, arena, value, text);
     }
     case AvroType::kBytes:
       cursor.ReadBytes(bytes);
@@ -329,12 +179,13 @@ ValueFault ReadAvroValue(AvroCursor& cursor, const AvroNode& node,
       return FromBytes(node, bytes, column, arena, value, text);
     case AvroType::kString:
       cursor.ReadBytes(bytes);
-      return FromString(node, bytes, column, arena, value, text);
+      text = AvroTypeName(node);
+      return ValueOfString(column, bytes, arena, value, text);
     case AvroType::kEnum: {
       size_t symbol = 0;
       cursor.ReadSymbol(node, symbol);
       // The schema may be gone before the row is.
-      return FromText(column, node.names[symbol], arena, value, text);
+      return ValueOfText(column, node.names[symbol], arena, value, text);
     }
     case AvroType::kNull:
     case AvroType::kArray:
