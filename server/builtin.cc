@@ -5,6 +5,7 @@
 #include "core/format/json/json_format.h"
 #include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
+#include "core/format/protobuf/protobuf_format.h"
 #include "core/format/raw/raw_format.h"
 #include "core/registry/schema_registry.h"
 #include "core/sinks/dead_letter_file/dead_letter_file.h"
@@ -18,6 +19,7 @@
 #include "core/sources/file/file_metrics.h"
 #include "core/sources/kafka/kafka_metrics.h"
 #include "core/sources/kafka/kafka_source.h"
+#include "server/schemas/protobuf_compiler.h"
 
 namespace penstock::server {
 
@@ -38,12 +40,18 @@ void RegisterBuiltinConnectors(core::Registry& registry,
                                      const core::Schema& schema) {
     return core::MakeAvroParser(config, schema, core::SchemaRegistry::Make);
   });
+  registry.RegisterParser("protobuf", [](const core::ComponentConfig& config,
+                                         const core::Schema& schema) {
+    return core::MakeProtobufParser(config, schema, core::SchemaRegistry::Make,
+                                    MakeProtobufCompiler());
+  });
   registry.RegisterEncoder("raw", core::MakeRawEncoder);
   registry.RegisterEncoder("ndjson", core::MakeNdjsonEncoder);
   registry.RegisterEncoder("json", core::MakeJsonEncoder);
   registry.RegisterEncoder("msgpack", core::MakeMsgpackEncoder);
   registry.RegisterEncoder("csv", core::MakeCsvEncoder);
   registry.RegisterEncoder("avro", core::MakeAvroEncoder);
+  registry.RegisterEncoder("protobuf", core::MakeProtobufEncoder);
   registry.RegisterSink("file", core::MakeFileSink);
   registry.RegisterSink("kafka", core::MakeKafkaSink);
   registry.RegisterSink("null", core::MakeNullSink);

@@ -29,6 +29,7 @@ build_packages=(
   libmsgpack-cxx-dev
   libpq-dev
   libprotobuf-dev
+  libprotoc-dev
   librdkafka-dev
   libsimdjson-dev
   libsqlite3-dev

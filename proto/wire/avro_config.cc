@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "proto/wire/envelope_config.h"
+#include "proto/wire/field_reader.h"
 #include "proto/wire/schema_registry_config.h"
 
 #include <absl/strings/strip.h>

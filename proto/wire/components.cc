@@ -7,6 +7,7 @@
 #include "core/format/json/config.h"
 #include "core/format/msgpack/config.h"
 #include "core/format/ndjson/config.h"
+#include "core/format/protobuf/config.h"
 #include "core/format/raw/config.h"
 #include "core/sinks/dead_letter_file/config.h"
 #include "core/sinks/file/config.h"
@@ -25,6 +26,7 @@
 #include "proto/wire/kafka_sink_config.h"
 #include "proto/wire/kafka_source_config.h"
 #include "proto/wire/postgres_config.h"
+#include "proto/wire/protobuf_config.h"
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
@@ -177,6 +179,13 @@ ConfigPtr FormatFromProto(const v1::FormatSpec& spec,
       }
       return AvroFromProto(spec.avro(), limits, path, violations);
     }
+    case v1::FormatSpec::kProtobuf: {
+      if (spec.protobuf().has_key()) {
+        CheckKey(spec.protobuf().key(), JoinPath(path, "protobuf.key"),
+                 violations);
+      }
+      return ProtobufFromProto(spec.protobuf(), limits, path, violations);
+    }
     case v1::FormatSpec::TYPE_NOT_SET:
       break;
   }
@@ -247,6 +256,8 @@ ConfigPtr DefaultRoute(const core::ComponentConfig& format) {
     has_key = As<core::MsgpackConfig>(format).key.has_value();
   } else if (format.type() == "avro") {
     has_key = As<core::AvroConfig>(format).key.has_value();
+  } else if (format.type() == "protobuf") {
+    has_key = As<core::ProtobufConfig>(format).key.has_value();
   } else if (format.type() == "csv") {
     const auto& csv = As<core::CsvConfig>(format);
     has_key = csv.key.has_value() || csv.key_column.has_value();
@@ -285,6 +296,9 @@ v1::FormatSpec FormatToProto(const core::ComponentConfig& config) {
     *result.mutable_csv() = CsvToProto(As<core::CsvConfig>(config));
   } else if (config.type() == "avro") {
     *result.mutable_avro() = AvroToProto(As<core::AvroConfig>(config));
+  } else if (config.type() == "protobuf") {
+    *result.mutable_protobuf() =
+        ProtobufToProto(As<core::ProtobufConfig>(config));
   } else {
     UnknownType(config);
   }

@@ -118,6 +118,9 @@ bool TakesColumns(const core::Registry& registry, const FieldDescriptor& arm) {
   auto spec = LeastSpec<v1::FormatSpec>(arm);
   // It needs one of two fields, neither of which is required by itself.
   if (spec.has_avro()) spec.mutable_avro()->set_schema("string");
+  if (spec.has_protobuf()) {
+    spec.mutable_protobuf()->mutable_registry()->set_url("http://unset");
+  }
   wire::Violations violations;
   const auto config = wire::FormatFromProto(spec, {}, "", violations);
   if (config == nullptr || !violations.empty()) return false;

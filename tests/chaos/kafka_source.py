@@ -242,6 +242,7 @@ def remade_topic(site, path):
     site.verify()  # Nothing of the new one.
     harness.kill(site.worker)
 
+
 def told(done, event):
     """What one of Kafka's verifiable tools says of each such event."""
     events = [json.loads(line) for line in done.stdout.splitlines()]

@@ -6,6 +6,7 @@
 #include "core/format/json/json_format.h"
 #include "core/format/msgpack/msgpack_format.h"
 #include "core/format/ndjson/ndjson_format.h"
+#include "core/format/protobuf/protobuf_format.h"
 #include "core/format/raw/raw_format.h"
 #include "tests/core/format/parse_text.h"
 
@@ -83,6 +84,60 @@ std::unique_ptr<Parser> MakeAvro(size_t record_bytes_max) {
   return *MakeAvroParser(config, Columns(), nullptr);
 }
 
+// Every kind of value, by the names of the columns; a record may be in itself.
+std::unique_ptr<Parser> MakeProtobuf(size_t record_bytes_max) {
+  using enum ProtobufShape;
+  std::vector<ProtobufField> fields = {
+      {.number = 1, .name = "a", .type = ProtobufType::kSint64, .oneof = 0},
+      {.number = 2, .name = "b", .type = ProtobufType::kDouble},
+      {.number = 3,
+       .name = "c",
+       .type = ProtobufType::kInt32,
+       .shape = kRepeated},
+      {.number = 4,
+       .name = "d",
+       .type = ProtobufType::kMessage,
+       .shape = kMap,
+       .of = 1},
+      {.number = 5,
+       .name = "e",
+       .type = ProtobufType::kMessage,
+       .has_presence = true,
+       .of = 0},
+      {.number = 7,
+       .name = "f",
+       .type = ProtobufType::kString,
+       .is_utf8 = true},
+      {.number = 9, .name = "g", .type = ProtobufType::kEnum, .of = 0},
+      {.number = 90,
+       .name = "a",
+       .type = ProtobufType::kGroup,
+       .oneof = 0,
+       .of = 2}};
+  fields.back().has_presence = fields.front().has_presence = true;
+  std::vector<ProtobufMessage> messages = {
+      {.name = "M", .oneofs = 1, .fields = std::move(fields)},
+      {.name = "E",
+       .fields = {{.number = 1, .name = "key", .type = ProtobufType::kString},
+                  {.number = 2,
+                   .name = "value",
+                   .type = ProtobufType::kMessage,
+                   .of = 2}}},
+      {.name = "google.protobuf.Timestamp",
+       .well_known = ProtobufWellKnown::kTimestamp,
+       .fields = {{.number = 1, .type = ProtobufType::kInt64},
+                  {.number = 2, .type = ProtobufType::kInt32}}}};
+  std::vector<ProtobufEnum> enums = {
+      {.is_closed = true, .values = {{1, "ONE"}}}};
+  ProtobufParser::Options options{
+      .record_bytes_max = record_bytes_max,
+      .key = *KeyPath::Parse("e.a"),
+      .schema = Columns(),
+      .written_with = std::make_shared<ProtobufSchema>(
+          std::move(messages), std::move(enums), std::vector<uint32_t>{0})};
+  return std::make_unique<ProtobufParser>(std::move(options));
+}
+
 std::unique_ptr<Parser> MakeCsv(size_t record_bytes_max) {
   CsvConfig config;
   config.record_bytes_max = record_bytes_max;
@@ -138,6 +193,7 @@ const std::vector<std::pair<std::string, MakeParser>>& Formats() {
           {"debezium", MakeDebezium},
           {"msgpack_changes", MakeMsgpackChanges},
           {"avro", MakeAvro},
+          {"protobuf", MakeProtobuf},
           {"csv", MakeCsv},
           {"csv_header", MakeCsvWithHeader},
           {"msgpack", [](size_t record_bytes_max) {

@@ -30,6 +30,7 @@ CONFIGURATIONS = (
     "core/format/json/config.h",
     "core/format/msgpack/config.h",
     "core/format/ndjson/config.h",
+    "core/format/protobuf/config.h",
     "core/format/raw/config.h",
     "core/format/rows/envelope.h",
     "core/format/schemas/registry_config.h",

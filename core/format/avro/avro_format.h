@@ -14,6 +14,7 @@
 #include "core/format/rows/row_reader.h"
 #include "core/format/schemas/schema_cache.h"
 #include "core/format/schemas/schema_source.h"
+#include "core/format/whole_splitter.h"
 #include "core/record/schema.h"
 
 #include <absl/status/statusor.h>
@@ -25,20 +26,6 @@
 #include <optional>
 
 namespace penstock::core {
-
-// The record is the whole input: nothing in Avro says where a datum ends but
-// its schema.
-class AvroSplitter final : public Splitter {
- public:
-  std::optional<size_t> Input(absl::string_view /*data*/) override {
-    return std::nullopt;
-  }
-  void Clear() override {}
-  std::optional<size_t> PassSeam(char /*before*/,
-                                 absl::string_view /*behind*/) const override {
-    return std::nullopt;
-  }
-};
 
 // A message is one record, as it stands, and one datum; its row is read by the
 // schema it was written with. Bad records: "bad_frame" (no number of a schema),
@@ -66,7 +53,7 @@ class AvroParser final : public GatedParser {
 
   ParseResult Parse(const Fragment& fragment) override;
   std::unique_ptr<Splitter> MakeSplitter() const override {
-    return std::make_unique<AvroSplitter>();
+    return std::make_unique<WholeSplitter>();
   }
   std::unique_ptr<Parser> Fork() const override {
     return std::make_unique<AvroParser>(options_);

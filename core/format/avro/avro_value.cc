@@ -1,7 +1,7 @@
 #include "core/format/avro/avro_value.h"
 
 #include "core/format/avro/avro_tokens.h"
-#include "core/format/value_text/typed_value.h"
+#include "core/format/rows/typed_value.h"
 
 #include <absl/strings/str_cat.h>
 

@@ -2,6 +2,7 @@
 #include "core/format/avro/config.h"
 #include "core/format/json/config.h"
 #include "core/format/msgpack/config.h"
+#include "core/format/protobuf/config.h"
 #include "core/format/raw/config.h"
 #include "proto/penstock/v1/spec.pb.h"
 #include "proto/wire/spec.h"
@@ -91,6 +92,38 @@ TEST(FormatSpecTest, BlobsAreForSinksOfMessages) {
   ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec lines, SpecFromProto(given));
   EXPECT_FALSE(As<core::RawConfig>(lines.format).is_blob);
   EXPECT_FALSE(SpecToProto(lines).format().raw().has_framing());
+}
+
+TEST(FormatSpecTest, ProtobufIsTypedAndComesBack) {
+  v1::ConnectorSpec given = Smallest();
+  v1::ProtobufFormat& protobuf = *given.mutable_format()->mutable_protobuf();
+  protobuf.mutable_registry()->set_url("http://registry:8081");
+  protobuf.mutable_registry()->mutable_timeout()->set_seconds(10);
+  protobuf.mutable_registry()->add_bad_schema_ids(7);
+  protobuf.set_key("user.id");
+  protobuf.set_envelope(v1::ENVELOPE_DEBEZIUM);
+  protobuf.mutable_envelope_columns()->set_op("_op");
+  given.mutable_limits()->set_record_bytes_max(1000);
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec spec, SpecFromProto(given));
+  const auto& config = As<core::ProtobufConfig>(spec.format);
+  ASSERT_TRUE(config.registry.has_value());
+  EXPECT_EQ(config.registry->url, "http://registry:8081");
+  EXPECT_THAT(config.registry->bad_schema_ids, testing::ElementsAre(7));
+  EXPECT_EQ(config.key, "user.id");
+  EXPECT_EQ(config.envelope.op, "_op");
+  EXPECT_EQ(config.record_bytes_max, 1000u);
+  EXPECT_EQ(spec.route->type(), "key_hash");
+  EXPECT_EQ(SpecToProto(spec).format().protobuf().DebugString(),
+            protobuf.DebugString());
+  protobuf.clear_registry();
+  protobuf.set_descriptor_set("/wA=");
+  protobuf.set_message("a.B");
+  ASSERT_OK_AND_ASSIGN(const core::ConnectorSpec fixed, SpecFromProto(given));
+  EXPECT_EQ(As<core::ProtobufConfig>(fixed.format).descriptor_set,
+            std::string("\xff\0", 2));
+  EXPECT_EQ(As<core::ProtobufConfig>(fixed.format).message, "a.B");
+  EXPECT_EQ(SpecToProto(fixed).format().protobuf().DebugString(),
+            protobuf.DebugString());
 }
 
 TEST(FormatSpecTest, AvroIsTypedAndComesBack) {

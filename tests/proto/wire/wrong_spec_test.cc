@@ -130,6 +130,36 @@ INSTANTIATE_TEST_SUITE_P(
                 }
               },
               "format.avro.registry.bad_schema_ids"},
+        Wrong{"ProtobufWithoutSchema",
+              [](auto& s) { s.mutable_format()->mutable_protobuf(); },
+              "format.protobuf"},
+        Wrong{"ProtobufDescriptorSetIsNoBase64",
+              [](auto& s) {
+                s.mutable_format()->mutable_protobuf()->set_descriptor_set("?");
+              },
+              "format.protobuf.descriptor_set"},
+        Wrong{"ProtobufWithoutMessage",
+              [](auto& s) {
+                s.mutable_format()->mutable_protobuf()->set_descriptor_set(
+                    "AAAA");
+              },
+              "format.protobuf.message"},
+        Wrong{"ProtobufMessageBesideRegistry",
+              [](auto& s) {
+                v1::ProtobufFormat& format =
+                    *s.mutable_format()->mutable_protobuf();
+                format.mutable_registry()->set_url("http://r");
+                format.set_message("a.B");
+              },
+              "format.protobuf.message"},
+        Wrong{"ProtobufRegistryUrl",
+              [](auto& s) {
+                s.mutable_format()
+                    ->mutable_protobuf()
+                    ->mutable_registry()
+                    ->set_url("ftp://r");
+              },
+              "format.protobuf.registry.url"},
         Wrong{"CsvDelimiterOfTwoBytes",
               [](auto& s) {
                 s.mutable_format()->mutable_csv()->set_delimiter("||");

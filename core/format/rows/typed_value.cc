@@ -1,4 +1,4 @@
-#include "core/format/value_text/typed_value.h"
+#include "core/format/rows/typed_value.h"
 
 #include "core/base/json_text.h"
 #include "core/format/rows/row_token.h"
