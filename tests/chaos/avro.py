@@ -8,9 +8,9 @@ all, and one has that of a schema of another kind. The registry wants a
 password. It is down at first, lets nobody in, answers with errors for what is
 new, is down again, and does not know a number for a long time; worker and
 controller are killed each time. Meanwhile the connectors are DEGRADED and say
-why; in the end every message is in the files once, each key's in order, and the
-one that nobody can read is a dead letter. One type comes by a reference to
-another subject.
+why. One number is nobody's: a person calls it bad, in the file. In the end every
+message is in the files once, each key's in order, and the two that nobody can
+read are dead letters. One type comes by a reference to another subject.
 
   PENSTOCK_CHAOS_RECORDS  messages of each topic (2,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
@@ -60,6 +60,8 @@ REFERENCES = [{"name": "shop.Status", "subject": "shop/status", "version": 3}]
 OLD_CHANGE, NEW_CHANGE, OLD_ORDER, NEW_ORDER = 7, 70_000, 21, 22
 # Registered last of all; and one that is none of Avro.
 LATE, FOREIGN = 99, 98
+# Damage: of nobody.
+INVENTED = 0xBAD5C4E
 # In place of a number: that version of a subject.
 STATUS_VERSION = -1
 
@@ -143,7 +145,7 @@ def customers(count, seed):
 
 
 def orders(count, seed):
-    """Plain records; one in the later half has no schema of Avro."""
+    """Plain records; two in the later half have no schema of Avro."""
     rng = random.Random(seed)
     found = []
     for number in range(count):
@@ -170,6 +172,7 @@ def orders(count, seed):
             "amount": f"{sign}{abs(cents) // 100}.{abs(cents) % 100:02}",
             "tags": tags if number >= count // 2 else None}))
     found.insert(count * 3 // 4, Message(0, framed(FOREIGN, b"\x01\xff"), None))
+    found.insert(count * 7 // 8, Message(0, framed(INVENTED, b"\x02"), None))
     return found
 
 
@@ -183,7 +186,7 @@ class Registry:
         self.password = PASSWORD
         # Which schemas it has no trouble with, and which it has not yet.
         self.sound = set()
-        self.unknown = {LATE}
+        self.unknown = {LATE, INVENTED}
         # (number, status) of all that was answered.
         self.answers = []
         self._server = None
@@ -227,6 +230,9 @@ class Registry:
             status, body = 200, {"schema": json.dumps(SCHEMAS[number])}
             if number in (NEW_ORDER, LATE):
                 body["references"] = REFERENCES
+        self.reply(request, number, status, body)
+
+    def reply(self, request, number, status, body):
         self.answers.append((number, status))
         data = json.dumps(body).encode()
         request.send_response(status)
@@ -237,7 +243,7 @@ class Registry:
 
 # --- The scene ---------------------------------------------------------------
 
-def write_pipeline(path, broker, registry, directory):
+def write_pipeline(path, broker, registry, directory, bad_ids=()):
     with open(path, "w", encoding="utf-8") as out:
         out.write(f"""\
 name: avro
@@ -271,7 +277,8 @@ connectors:
         registry:
           url: 'http://127.0.0.1:{registry.port}/registry/'
           username: {USER}
-          password: '${{env:{VARIABLE}}}'{envelope_}
+          password: '${{env:{VARIABLE}}}'
+          bad_schema_ids: {list(bad_ids)}{envelope_}
     schema: {{columns: [{columns}]}}
     limits: {{step_bytes: 4KiB, step_bytes_max: 16KiB}}
     shards: 2
@@ -283,8 +290,9 @@ connectors:
 class Site:
     """Worker and controller, which are killed and started again."""
 
-    def __init__(self, programs, directory, pipeline):
+    def __init__(self, programs, directory, pipeline, connectors):
         self._programs = programs
+        self._connectors = connectors
         self._directory = directory
         self._pipeline = pipeline
         self._runs = 0
@@ -325,7 +333,7 @@ class Site:
         """Why the connectors are DEGRADED, as the worker says it."""
         answers = [self._programs.call(
             "connectors", name, "--worker", f"unix:{self._directory}/w.sock",
-            "--output", "json") for name in ("customers", "orders")]
+            "--output", "json") for name in self._connectors]
         healths = [json.loads(answer.stdout)["health"] for answer in answers
                    if answer.returncode == 0]
         return [health.get("reason", "") for health in healths
@@ -377,17 +385,17 @@ def check_rows(name, directory, messages, key):
     changes.check(f"{name}, keys of nobody", found, {})
 
 
-def check_letters(directory, messages):
-    (bad,) = [message.value for message in messages if message.row is None]
+def check_letters(directory, connector, messages):
+    bad = sorted(message.value for message in messages if message.row is None)
     letters = {}
     for root, _, names in os.walk(os.path.join(directory, "dead")):
         for name in names:
             with open(os.path.join(root, name), encoding="utf-8") as lines:
                 for letter in map(json.loads, lines):
                     letters[letter["id"]] = letter
-    changes.check("dead letters", [
+    changes.check("dead letters", sorted(
         (letter["connector"], base64.b64decode(letter["data"]))
-        for letter in letters.values()], [("orders", bad)])
+        for letter in letters.values()), [(connector, value) for value in bad])
 
 
 def play(programs, directory, broker, records, seed):
@@ -403,7 +411,7 @@ def play(programs, directory, broker, records, seed):
     rng.shuffle(blows)
 
     # Down at first: nothing is written, nothing lost.
-    site = Site(programs, directory, pipeline)
+    site = Site(programs, directory, pipeline, written)
     for blow in blows:
         site.wait_until_degraded(f"schema {OLD_CHANGE} ",
                                  f"schema {OLD_ORDER} ")
@@ -438,19 +446,23 @@ def play(programs, directory, broker, records, seed):
     site.wait_until_degraded(f"schema {LATE} ", "the message is orders/")
     site.replace("both")
 
-    # All is well, but for a last kill.
+    # All is well, but for a number that will never be known.
     site.wait_until_degraded(f"schema {LATE} ")
-    registry.unknown = set()
+    registry.unknown = {INVENTED}
     site.wait("the schema to be had",
               lambda: (LATE, 200) in registry.answers)
     site.replace("both")
+    site.wait_until_degraded(f"schema {INVENTED} ", "`bad_schema_ids`")
+    # A person says so.
+    write_pipeline(pipeline, broker, registry, directory, [1, INVENTED])
+    site.replace("run")
     harness.wait_for_end(site.run, 0)
     registry.stop()
     check_rows("customers", directory, written["customers"],
                lambda row: row["id"])
     check_rows("orders", directory, written["orders"],
                lambda row: row["number"] % changes.KEYS)
-    check_letters(directory, written["orders"])
+    check_letters(directory, "orders", written["orders"])
     print(f"{records} messages of each topic, none lost; the registry was "
           f"asked {len(registry.answers)} times", flush=True)
 
