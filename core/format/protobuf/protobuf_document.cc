@@ -2,6 +2,8 @@
 
 #include "core/base/json_text.h"
 
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -93,7 +95,7 @@ bool ProtobufDocument::AddField(const ProtobufField& field, size_t first,
                                 size_t last) {
   const bool is_single = field.shape == ProtobufShape::kSingular;
   if (is_single && IsMessage(field.type)) {
-    std::vector<Range> pieces;
+    absl::InlinedVector<Range, 4> pieces;
     for (size_t i = first; i < last; ++i) {
       const Found& one = found_[i];
       pieces.push_back({.begin = one.begin, .end = one.begin + one.size});
@@ -309,7 +311,7 @@ bool ProtobufDocument::SettleOneofs(const ProtobufMessage& message,
     uint32_t field = ProtobufField::kNone;
     bool is_settled = false;
   };
-  std::vector<Winner> winners(message.oneofs);
+  absl::InlinedVector<Winner, 8> winners(message.oneofs);
   size_t to = found_.size();
   for (size_t from = found_.size(); from > first; --from) {
     const Found one = found_[from - 1];
