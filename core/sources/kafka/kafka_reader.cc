@@ -105,6 +105,9 @@ absl::Status KafkaReader::Work::TryReadSome() {
     has_more = pending_.size() == kEventsMax;
   }
   while (!pending_.empty()) {
+    // A Queue makes room while this runs: a Pause counts for what is pending,
+    // too. Extend posts this again.
+    if (!replays && !is_extended_.load()) return absl::OkStatus();
     // True arms the queue's callback, which posts this again.
     if (!replays && queue_.IsFull()) return absl::OkStatus();
     RETURN_IF_ERROR(TakeEvent());
