@@ -200,15 +200,11 @@ class Reader {
       }
       return;
     }
-    const Reflection& reflection = *message.GetReflection();
     const Descriptor* type = field.message_type();
     const bool is_time =
         type != nullptr && type == google::protobuf::Duration::descriptor();
     if (type != nullptr && !is_time) {
-      Message& inner = field.is_repeated()
-                           ? *reflection.AddMessage(&message, &field)
-                           : *reflection.MutableMessage(&message, &field);
-      return ReadMessage(node, path, inner);
+      return ReadMessage(node, path, Inner(message, field));
     }
     if (node.IsNull()) {
       Add(path, "has no value", wire::kRequired);
@@ -221,12 +217,29 @@ class Reader {
     }
   }
 
+  // The message of a field, a new one of a list.
+  static Message& Inner(Message& message, const FieldDescriptor& field) {
+    const Reflection& reflection = *message.GetReflection();
+    return field.is_repeated() ? *reflection.AddMessage(&message, &field)
+                               : *reflection.MutableMessage(&message, &field);
+  }
+
+  // How Reflection takes a value of a field, or one more of a list.
+  template <typename Value>
+  using Take = void (Reflection::*)(Message*, const FieldDescriptor*,
+                                    Value) const;
+
+  template <typename Value>
+  static void Put(Message& message, const FieldDescriptor& field,
+                  Take<Value> set, Take<Value> add, Value value) {
+    const Take<Value> take = field.is_repeated() ? add : set;
+    (message.GetReflection()->*take)(&message, &field, std::move(value));
+  }
+
   void ReadTimeSpan(const std::string& text, const std::string& path,
                     const FieldDescriptor& field, Message& message) {
     if (const auto time = ParseTime(text)) {
-      message.GetReflection()
-          ->MutableMessage(&message, &field)
-          ->CopyFrom(wire::DurationToProto(*time));
+      Inner(message, field).CopyFrom(wire::DurationToProto(*time));
       return;
     }
     Add(path, absl::StrCat("'", wire::ToUtf8(text, 64),
@@ -236,26 +249,27 @@ class Reader {
 
   void ReadScalar(const std::string& text, const std::string& path,
                   const FieldDescriptor& field, Message& message) {
-    const Reflection& reflection = *message.GetReflection();
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_STRING:
         return ReadText(text, path, field, message);
       case FieldDescriptor::CPPTYPE_BOOL:
         if (const auto value = ParseBool(text)) {
-          return reflection.SetBool(&message, &field, *value);
+          return Put(message, field, &Reflection::SetBool, &Reflection::AddBool,
+                     *value);
         }
         return Wrong(text, path, "true or false");
       case FieldDescriptor::CPPTYPE_UINT32:
         if (const auto value = ParseNumber(text);
             value.has_value() && *value <= UINT32_MAX) {
-          return reflection.SetUInt32(&message, &field,
-                                      static_cast<uint32_t>(*value));
+          return Put(message, field, &Reflection::SetUInt32,
+                     &Reflection::AddUInt32, static_cast<uint32_t>(*value));
         }
         return Wrong(text, path, "a whole number from 0 to 2^32 - 1");
       case FieldDescriptor::CPPTYPE_UINT64:
         if (const auto value =
                 CountsBytes(field) ? ParseBytes(text) : ParseNumber(text)) {
-          return reflection.SetUInt64(&message, &field, *value);
+          return Put(message, field, &Reflection::SetUInt64,
+                     &Reflection::AddUInt64, *value);
         }
         return Wrong(text, path,
                      CountsBytes(field)
@@ -276,19 +290,15 @@ class Reader {
       Add(path, "is not UTF-8");
       return;
     }
-    const Reflection& reflection = *message.GetReflection();
-    if (field.is_repeated()) {
-      reflection.AddString(&message, &field, text);
-    } else {
-      reflection.SetString(&message, &field, text);
-    }
+    Put(message, field, &Reflection::SetString, &Reflection::AddString, text);
   }
 
   void ReadDouble(const std::string& text, const std::string& path,
                   const FieldDescriptor& field, Message& message) {
     double value = 0;
     if (absl::SimpleAtod(text, &value) && std::isfinite(value)) {
-      return message.GetReflection()->SetDouble(&message, &field, value);
+      return Put(message, field, &Reflection::SetDouble, &Reflection::AddDouble,
+                 value);
     }
     Wrong(text, path, "a number");
   }
@@ -297,7 +307,8 @@ class Reader {
                 const FieldDescriptor& field, Message& message) {
     const EnumDescriptor& type = *field.enum_type();
     if (const EnumValueDescriptor* value = FindEnumValue(type, text)) {
-      return message.GetReflection()->SetEnum(&message, &field, value);
+      return Put(message, field, &Reflection::SetEnum, &Reflection::AddEnum,
+                 value);
     }
     Add(path,
         absl::StrCat("'", wire::ToUtf8(text, 64), "' is unknown",
