@@ -385,6 +385,12 @@ def check_rows(name, directory, messages, key):
     changes.check(f"{name}, keys of nobody", found, {})
 
 
+def data_of(letter):
+    if letter["encoding"] == "base64":
+        return base64.b64decode(letter["data"])
+    return letter["data"].encode()
+
+
 def check_letters(directory, connector, messages):
     bad = sorted(message.value for message in messages if message.row is None)
     letters = {}
@@ -394,8 +400,8 @@ def check_letters(directory, connector, messages):
                 for letter in map(json.loads, lines):
                     letters[letter["id"]] = letter
     changes.check("dead letters", sorted(
-        (letter["connector"], base64.b64decode(letter["data"]))
-        for letter in letters.values()), [(connector, value) for value in bad])
+        (letter["connector"], data_of(letter)) for letter in letters.values()),
+                  [(connector, value) for value in bad])
 
 
 def play(programs, directory, broker, records, seed):
