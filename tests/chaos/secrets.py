@@ -232,9 +232,13 @@ def drive(site, pipeline, fate, cut_off):
         cut_off()
         for verb in ("queue", "release"):
             site.programs.call(verb, pipeline)
-        harness.wait_until("trouble with the target", lambda:
-                           b'"condition":"ok"' not in get(
-                               site.admin, "/status.json"))
+
+        def in_trouble():
+            page = get(site.admin, "/status.json")
+            # The cut itself is told first, what the target says then later.
+            return b'"condition":"ok"' not in page and SEEN[fate][0] in page
+
+        harness.wait_until("trouble with the target", in_trouble)
         return
     run = site.programs.start_logged(
         [site.programs.penstock, "run", pipeline, "--output", "json"],
