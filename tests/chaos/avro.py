@@ -473,30 +473,30 @@ def play(programs, directory, broker, records, seed):
           f"asked {len(registry.answers)} times", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(name, doc, records, topics, play_all):
+    """The main function of a script over topics of one format."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
     parser.add_argument("--bin", default=harness.default_bin())
     parser.add_argument("--mock", help="the program penstock_kafka_mock; "
                         "without it a real broker is asked for")
     arguments = parser.parse_args()
     changes.need_broker(arguments.mock)
-    records = harness.setting("RECORDS", 2_000)
+    records = harness.setting("RECORDS", records)
     seed = harness.setting("SEED", time.time_ns() % 10**9)
-    print(f"avro: seed {seed}, {records} messages of each topic", flush=True)
+    print(f"{name}: seed {seed}, {records} messages of each topic", flush=True)
 
     def test(programs, directory):
         with open(os.path.join(directory, "broker.log"), "wb") as log:
-            broker = changes.Broker(
-                arguments.mock, directory, log,
-                {"customers": PARTITIONS, "orders": PARTITIONS})
+            broker = changes.Broker(arguments.mock, directory, log,
+                                    dict.fromkeys(topics, PARTITIONS))
         try:
-            play(programs, directory, broker, records, seed)
+            play_all(programs, directory, broker, records, seed)
         finally:
             programs.end_all()
             broker.end()
 
-    return harness.main("avro", test, arguments.bin)
+    return harness.main(name, test, arguments.bin)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("avro", __doc__, 2_000, ("customers", "orders"), play))

@@ -14,7 +14,6 @@ is cut off.
   PENSTOCK_CHAOS_RECORDS  messages (4,000)
   PENSTOCK_CHAOS_SEED     seed (from the clock; printed)
 """
-import argparse
 import os
 import random
 import struct
@@ -242,29 +241,5 @@ def play(programs, directory, broker, records, seed):
           f"{len(registry.answers)} times", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--bin", default=harness.default_bin())
-    parser.add_argument("--mock", help="the program penstock_kafka_mock; "
-                        "without it a real broker is asked for")
-    arguments = parser.parse_args()
-    changes.need_broker(arguments.mock)
-    records = harness.setting("RECORDS", 4_000)
-    seed = harness.setting("SEED", time.time_ns() % 10**9)
-    print(f"protobuf: seed {seed}, {records} messages", flush=True)
-
-    def test(programs, directory):
-        with open(os.path.join(directory, "broker.log"), "wb") as log:
-            broker = changes.Broker(arguments.mock, directory, log,
-                                    {"events": avro.PARTITIONS})
-        try:
-            play(programs, directory, broker, records, seed)
-        finally:
-            programs.end_all()
-            broker.end()
-
-    return harness.main("protobuf", test, arguments.bin)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(avro.main("protobuf", __doc__, 4_000, ("events",), play))

@@ -1,15 +1,10 @@
 #include "core/format/avro/avro_format.h"
 
-#include "core/base/error.h"
 #include "core/base/status_macros.h"
 #include "core/format/avro/avro_cursor.h"
 #include "core/format/avro/avro_tokens.h"
-#include "core/format/bad_record.h"
-#include "core/format/change_form.h"
 #include "core/format/format_config.h"
-#include "core/format/message_encoder.h"
-#include "core/format/rows/change_adder.h"
-#include "core/format/rows/row_json.h"
+#include "core/format/rows/whole_record.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -46,23 +41,12 @@ absl::string_view Explain(AvroFault fault) {
 }
 
 ParseError ErrorOf(AvroFault fault, size_t at) {
-  ParseError error;
-  error.tag = fault == AvroFault::kTrailingData ? "trailing_data"
-              : fault == AvroFault::kTooDeep    ? "too_deep"
-                                                : "syntax";
-  error.description =
-      absl::StrCat(Explain(fault), ", at byte ", at, " of the record");
-  error.suggestion = "see whether it was written with this schema";
-  return error;
-}
-
-ParseError ErrorOf(absl::string_view tag, std::string description,
-                   absl::string_view suggestion) {
-  ParseError error;
-  error.tag = std::string(tag);
-  error.description = std::move(description);
-  error.suggestion = std::string(suggestion);
-  return error;
+  return MakeRecordError(
+      fault == AvroFault::kTrailingData ? "trailing_data"
+      : fault == AvroFault::kTooDeep    ? "too_deep"
+                                        : "syntax",
+      absl::StrCat(Explain(fault), ", at byte ", at, " of the record"),
+      "see whether it was written with this schema");
 }
 
 }  // namespace
@@ -79,19 +63,11 @@ AvroParser::AvroParser(Options options)
                                                  AvroLanguage())) {}
 
 ParseResult AvroParser::Parse(const Fragment& fragment) {
-  const absl::string_view message(fragment.block->data() + fragment.begin,
-                                  fragment.size);
-  ResultBuilder result(fragment, progress_,
-                       static_cast<uint32_t>(rows_.row().size()));
-  if (message.empty()) return std::move(result).Build(0);
-  std::optional<ParseError> error;
-  if (fragment.is_cut || message.size() > options_.record_bytes_max) {
-    error = RecordTooLarge(message, options_.record_bytes_max);
-  } else if ((error = AddMessage(fragment, message, result)).has_value()) {
-    error->invalid_text = CutInvalidText(message);
-  }
-  if (error.has_value()) result.AddError(0, *std::move(error));
-  return std::move(result).Build(fragment.size);
+  return ParseWholeRecord(
+      fragment, progress_, rows_, options_.record_bytes_max,
+      [&](absl::string_view message, ResultBuilder& result) {
+        return AddMessage(fragment, message, result);
+      });
 }
 
 const AvroSchema* AvroParser::FindSchema(
@@ -99,24 +75,23 @@ const AvroSchema* AvroParser::FindSchema(
   if (cache_ == nullptr) return options_.written_with.get();
   const std::optional<uint32_t> id = ReadSchemaId(message);
   if (!id.has_value()) {
-    error = ErrorOf("bad_frame",
-                    "the record does not begin with 0 and the number of a "
-                    "schema",
-                    "see whether its writer uses a schema registry; if it "
-                    "does not, give the schema itself");
+    error =
+        MakeRecordError("bad_frame",
+                        "the record does not begin with 0 and the number of a "
+                        "schema",
+                        "see whether its writer uses a schema registry; if it "
+                        "does not, give the schema itself");
     return nullptr;
   }
-  const SchemaCache::Entry* const entry = cache_->Find(*id);
-  if (entry != nullptr && entry->schema != nullptr) {
-    // The language below has read it.
-    return static_cast<const AvroSchema*>(entry->schema.get());
+  std::string problem;
+  const WriterSchema* const schema = cache_->FindSchema(*id, problem);
+  if (schema == nullptr) {
+    error = MakeRecordError(
+        "unknown_schema", std::move(problem),
+        "see whether `registry.url` is the registry of its writer");
   }
-  error = ErrorOf("unknown_schema",
-                  entry != nullptr
-                      ? entry->problem
-                      : absl::StrCat("schema ", *id, " was not asked for"),
-                  "see whether `registry.url` is the registry of its writer");
-  return nullptr;
+  // AvroLanguage has read it.
+  return static_cast<const AvroSchema*>(schema);
 }
 
 std::optional<ParseError> AvroParser::AddMessage(const Fragment& fragment,
@@ -129,14 +104,8 @@ std::optional<ParseError> AvroParser::AddMessage(const Fragment& fragment,
   size_t at = 0;
   const AvroFault fault = CheckAvro(*schema, message, begin, at);
   if (fault != AvroFault::kNone) return ErrorOf(fault, at);
-  return AddChangeTo(
-      result, changes_, &rows_, AvroTokens(*schema, message, begin),
-      {.block = fragment.block->data(),
-       .document = message,
-       .offset = fragment.offset},
-      [&fragment](const AvroTokens& /*row*/) {
-        return ChangeImage{.begin = fragment.begin, .size = fragment.size};
-      });
+  return AddWholeRecord(fragment, changes_, rows_,
+                        AvroTokens(*schema, message, begin), result);
 }
 
 absl::StatusOr<std::unique_ptr<Parser>> MakeAvroParser(
@@ -145,12 +114,7 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeAvroParser(
   ASSIGN_OR_RETURN(const AvroConfig* const avro,
                    CheckFormatConfig<AvroConfig>(config, "avro"));
   RETURN_IF_ERROR(CheckAvroConfig(*avro));
-  if (schema.IsEmpty()) {
-    return MakeError(Reason::INVALID_CONFIG,
-                     "format avro: there are no columns to read it into; "
-                     "declare a `schema`, or pass bytes with the format raw",
-                     {{"field", "schema"}});
-  }
+  RETURN_IF_ERROR(CheckHasColumns("avro", schema));
   AvroParser::Options options{.record_bytes_max = avro->record_bytes_max,
                               .schema = schema,
                               .envelope = avro->envelope,
@@ -171,16 +135,7 @@ absl::StatusOr<std::unique_ptr<RowEncoder>> MakeAvroEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& schema) {
   ASSIGN_OR_RETURN(const AvroConfig* const avro,
                    CheckFormatConfig<AvroConfig>(config, "avro"));
-  switch (frames) {
-    case FrameKind::kConcatenated:
-      return std::make_unique<RowJsonEncoder>(
-          schema, frames, FindOpColumn(avro->envelope.op, schema));
-    case FrameKind::kMessages:
-      // The record is the message, with its envelope.
-      return std::make_unique<MessageEncoder>(
-          MessageEncoder::Deletions::kAsTheyStand);
-  }
-  return MakeError(Reason::INTERNAL, "make format avro: unknown frames");
+  return MakeWholeRecordEncoder("avro", avro->envelope, frames, schema);
 }
 
 }  // namespace penstock::core

@@ -2,6 +2,8 @@
 
 #include "core/base/json_text.h"
 #include "core/format/avro/avro_value.h"
+#include "core/format/rows/typed_value.h"
+#include "core/format/rows/whole_record.h"
 #include "core/format/value_text/value_print.h"
 #include "core/format/value_text/value_text.h"
 
@@ -15,10 +17,6 @@
 namespace penstock::core {
 namespace {
 
-ValueFault Worse(ValueFault one, ValueFault other) {
-  return one == ValueFault::kNone ? other : one;
-}
-
 template <typename Real>
 ValueFault AppendReal(Real real, std::string& json) {
   std::array<char, 32> digits;
@@ -30,11 +28,6 @@ ValueFault AppendReal(Real real, std::string& json) {
       std::to_chars(digits.data(), digits.data() + digits.size(), real);
   json.append(digits.data(), end.ptr);
   return ValueFault::kNone;
-}
-
-ValueFault AppendText(absl::string_view text, std::string& json) {
-  AppendJsonString(text, json);
-  return IsUtf8(text) ? ValueFault::kNone : ValueFault::kNotUtf8;
 }
 
 void AppendNumber(const AvroNode& node, int64_t number, std::string& json) {
@@ -96,11 +89,11 @@ ValueFault AppendSingle(AvroCursor& cursor, const AvroNode& node,
     }
     case AvroType::kString:
       cursor.ReadBytes(bytes);
-      return AppendText(bytes, json);
+      return AppendTextJson(bytes, json);
     case AvroType::kEnum: {
       size_t symbol = 0;
       cursor.ReadSymbol(node, symbol);
-      return AppendText(node.names[symbol], json);
+      return AppendTextJson(node.names[symbol], json);
     }
     case AvroType::kBytes:
       cursor.ReadBytes(bytes);
@@ -128,10 +121,10 @@ ValueFault AppendItems(AvroCursor& cursor, const AvroNode& node,
       if (is_map) {
         absl::string_view key;
         cursor.ReadBytes(key);
-        fault = Worse(fault, AppendText(key, json));
+        fault = FirstFault(fault, AppendTextJson(key, json));
         json += ':';
       }
-      fault = Worse(fault, AvroToJson(cursor, item, json));
+      fault = FirstFault(fault, AvroToJson(cursor, item, json));
     }
   } while (count > 0);
   json += is_map ? '}' : ']';
@@ -184,9 +177,9 @@ ValueFault AvroToJson(AvroCursor& cursor, const AvroNode& of,
   json += '{';
   for (size_t i = 0; i < node->children.size(); ++i) {
     if (i > 0) json += ',';
-    fault = Worse(fault, AppendText(node->names[i], json));
+    fault = FirstFault(fault, AppendTextJson(node->names[i], json));
     json += ':';
-    fault = Worse(
+    fault = FirstFault(
         fault,
         AvroToJson(cursor, cursor.schema().node(node->children[i]), json));
   }
@@ -306,19 +299,7 @@ ValueFault AvroTokens::TakeVariant(ValueArena& arena, Value& value,
 }
 
 std::optional<absl::string_view> AvroTokens::TakeKeyBytes(ValueArena& arena) {
-  static const Column& text_column = *new Column{.name = "key"};
-  static const Column& bytes_column =
-      *new Column{.name = "key", .type = SqlType::kVarbinary};
-  AvroTokens again = *this;
-  Value value;
-  absl::string_view text;
-  if (TakeSingle(text_column, arena, value, text) == ValueFault::kNone) {
-    return value.AsString();
-  }
-  if (again.TakeSingle(bytes_column, arena, value, text) == ValueFault::kNone) {
-    return value.AsBinary();
-  }
-  return std::nullopt;
+  return TakeTextOrBytes(*this, arena);
 }
 
 }  // namespace penstock::core

@@ -2,20 +2,15 @@
 
 #include "core/base/error.h"
 #include "core/base/status_macros.h"
-#include "core/format/bad_record.h"
-#include "core/format/change_form.h"
 #include "core/format/format_config.h"
-#include "core/format/message_encoder.h"
 #include "core/format/protobuf/protobuf_tokens.h"
 #include "core/format/protobuf/protobuf_wire.h"
-#include "core/format/rows/change_adder.h"
-#include "core/format/rows/row_json.h"
+#include "core/format/rows/whole_record.h"
 
 #include <absl/strings/str_cat.h>
 
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace penstock::core {
 namespace {
@@ -46,17 +41,8 @@ absl::string_view Explain(ProtobufFault fault) {
   return "good";
 }
 
-ParseError ErrorOf(absl::string_view tag, std::string description,
-                   absl::string_view suggestion) {
-  ParseError error;
-  error.tag = std::string(tag);
-  error.description = std::move(description);
-  error.suggestion = std::string(suggestion);
-  return error;
-}
-
 ParseError ErrorOf(ProtobufFault fault, size_t at) {
-  return ErrorOf(
+  return MakeRecordError(
       fault == ProtobufFault::kTooDeep      ? "too_deep"
       : fault == ProtobufFault::kNoRequired ? "missing_field"
                                             : "syntax",
@@ -66,8 +52,7 @@ ParseError ErrorOf(ProtobufFault fault, size_t at) {
 
 }  // namespace
 
-bool ReadMessagePath(absl::string_view record, size_t& at,
-                     std::vector<uint32_t>& path) {
+bool ReadMessagePath(absl::string_view record, size_t& at, ProtobufPath& path) {
   path.clear();
   uint64_t raw = 0;
   if (!ReadVarint(record, at, raw)) return false;
@@ -95,19 +80,10 @@ ProtobufParser::ProtobufParser(Options options)
                                                  options_.language)) {}
 
 ParseResult ProtobufParser::Parse(const Fragment& fragment) {
-  const absl::string_view record(fragment.block->data() + fragment.begin,
-                                 fragment.size);
-  ResultBuilder result(fragment, progress_,
-                       static_cast<uint32_t>(rows_.row().size()));
-  if (record.empty()) return std::move(result).Build(0);
-  std::optional<ParseError> error;
-  if (fragment.is_cut || record.size() > options_.record_bytes_max) {
-    error = RecordTooLarge(record, options_.record_bytes_max);
-  } else if ((error = AddRecord(fragment, record, result)).has_value()) {
-    error->invalid_text = CutInvalidText(record);
-  }
-  if (error.has_value()) result.AddError(0, *std::move(error));
-  return std::move(result).Build(fragment.size);
+  return ParseWholeRecord(fragment, progress_, rows_, options_.record_bytes_max,
+                          [&](absl::string_view record, ResultBuilder& result) {
+                            return AddRecord(fragment, record, result);
+                          });
 }
 
 std::optional<ParseError> ProtobufParser::FindWritten(absl::string_view record,
@@ -118,30 +94,30 @@ std::optional<ParseError> ProtobufParser::FindWritten(absl::string_view record,
     return std::nullopt;
   }
   const std::optional<uint32_t> id = ReadSchemaId(record);
-  std::vector<uint32_t> path;
+  ProtobufPath path;
   written.begin = kSchemaIdBytes;
   if (!id.has_value() || !ReadMessagePath(record, written.begin, path)) {
-    return ErrorOf("bad_frame",
-                   "the record does not begin with 0, the number of a schema "
-                   "and the place of its message",
-                   "see whether its writer uses a schema registry; if it does "
-                   "not, give `descriptor_set` and `message`");
+    return MakeRecordError(
+        "bad_frame",
+        "the record does not begin with 0, the number of a schema "
+        "and the place of its message",
+        "see whether its writer uses a schema registry; if it does "
+        "not, give `descriptor_set` and `message`");
   }
-  const SchemaCache::Entry* const entry = cache_->Find(*id);
-  if (entry == nullptr || entry->schema == nullptr) {
-    return ErrorOf("unknown_schema",
-                   entry != nullptr
-                       ? entry->problem
-                       : absl::StrCat("schema ", *id, " was not asked for"),
-                   "see whether `registry.url` is the registry of its writer");
-  }
+  std::string problem;
   // The compiler's language has read it.
-  written.schema = static_cast<const ProtobufSchema*>(entry->schema.get());
+  written.schema =
+      static_cast<const ProtobufSchema*>(cache_->FindSchema(*id, problem));
+  if (written.schema == nullptr) {
+    return MakeRecordError(
+        "unknown_schema", std::move(problem),
+        "see whether `registry.url` is the registry of its writer");
+  }
   const std::optional<uint32_t> message = written.schema->FindByPath(path);
   if (!message.has_value()) {
-    return ErrorOf("bad_frame",
-                   absl::StrCat("schema ", *id, " has no such message"),
-                   "see whether it was written with this schema");
+    return MakeRecordError("bad_frame",
+                           absl::StrCat("schema ", *id, " has no such message"),
+                           "see whether it was written with this schema");
   }
   written.message = *message;
   return std::nullopt;
@@ -157,14 +133,8 @@ std::optional<ParseError> ProtobufParser::AddRecord(const Fragment& fragment,
   const ProtobufFault fault = document_.Read(*written.schema, written.message,
                                              record, written.begin, at);
   if (fault != ProtobufFault::kNone) return ErrorOf(fault, at);
-  return AddChangeTo(result, changes_, &rows_, ProtobufTokens(document_),
-                     {.block = fragment.block->data(),
-                      .document = record,
-                      .offset = fragment.offset},
-                     [&fragment](const ProtobufTokens& /*row*/) {
-                       return ChangeImage{.begin = fragment.begin,
-                                          .size = fragment.size};
-                     });
+  return AddWholeRecord(fragment, changes_, rows_, ProtobufTokens(document_),
+                        result);
 }
 
 absl::StatusOr<std::unique_ptr<Parser>> MakeProtobufParser(
@@ -173,12 +143,7 @@ absl::StatusOr<std::unique_ptr<Parser>> MakeProtobufParser(
   ASSIGN_OR_RETURN(const ProtobufConfig* const protobuf,
                    CheckFormatConfig<ProtobufConfig>(config, "protobuf"));
   RETURN_IF_ERROR(CheckProtobufConfig(*protobuf));
-  if (schema.IsEmpty()) {
-    return MakeError(Reason::INVALID_CONFIG,
-                     "format protobuf: there are no columns to read it into; "
-                     "declare a `schema`, or pass bytes with the format raw",
-                     {{"field", "schema"}});
-  }
+  RETURN_IF_ERROR(CheckHasColumns("protobuf", schema));
   ProtobufParser::Options options{
       .record_bytes_max = protobuf->record_bytes_max,
       .schema = schema,
@@ -212,16 +177,7 @@ absl::StatusOr<std::unique_ptr<RowEncoder>> MakeProtobufEncoder(
     const ComponentConfig& config, FrameKind frames, const Schema& schema) {
   ASSIGN_OR_RETURN(const ProtobufConfig* const protobuf,
                    CheckFormatConfig<ProtobufConfig>(config, "protobuf"));
-  switch (frames) {
-    case FrameKind::kConcatenated:
-      return std::make_unique<RowJsonEncoder>(
-          schema, frames, FindOpColumn(protobuf->envelope.op, schema));
-    case FrameKind::kMessages:
-      // The record is the message, with its envelope.
-      return std::make_unique<MessageEncoder>(
-          MessageEncoder::Deletions::kAsTheyStand);
-  }
-  return MakeError(Reason::INTERNAL, "make format protobuf: unknown frames");
+  return MakeWholeRecordEncoder("protobuf", protobuf->envelope, frames, schema);
 }
 
 }  // namespace penstock::core

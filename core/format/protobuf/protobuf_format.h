@@ -18,6 +18,7 @@
 #include "core/format/whole_splitter.h"
 #include "core/record/schema.h"
 
+#include <absl/container/inlined_vector.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
@@ -25,7 +26,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace penstock::core {
 
@@ -96,12 +96,14 @@ class ProtobufParser final : public GatedParser {
   ParseProgress progress_ = {.record_number = 1, .line = 0};
 };
 
+// Longer ones than are usual are allocated.
+using ProtobufPath = absl::InlinedVector<uint32_t, 8>;
+
 // The path of a message in its file, as Confluent's wire format has it behind
 // the number of the schema: how many numbers, then each, as zigzag varints; a 0
 // alone is the first message. Sets `at`, where it begins, behind it. Returns:
 // false if it is none, or longer than kProtobufDepthMax.
-bool ReadMessagePath(absl::string_view record, size_t& at,
-                     std::vector<uint32_t>& path);
+bool ReadMessagePath(absl::string_view record, size_t& at, ProtobufPath& path);
 
 // For the registry of formats. Errors: INVALID_CONFIG.
 absl::StatusOr<std::unique_ptr<Parser>> MakeProtobufParser(

@@ -1,6 +1,6 @@
-#include "core/base/json_text.h"
 #include "core/format/protobuf/protobuf_time.h"
 #include "core/format/protobuf/protobuf_value.h"
+#include "core/format/rows/typed_value.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/strings/escaping.h>
@@ -16,10 +16,6 @@
 namespace penstock::core {
 namespace {
 
-ValueFault Worse(ValueFault one, ValueFault other) {
-  return one == ValueFault::kNone ? other : one;
-}
-
 template <typename Real>
 void AppendReal(Real real, std::string& json) {
   if (std::isnan(real)) {
@@ -32,11 +28,6 @@ void AppendReal(Real real, std::string& json) {
         std::to_chars(digits.data(), digits.data() + digits.size(), real);
     json.append(digits.data(), end.ptr);
   }
-}
-
-ValueFault AppendText(absl::string_view text, std::string& json) {
-  AppendJsonString(text, json);
-  return IsUtf8(text) ? ValueFault::kNone : ValueFault::kNotUtf8;
 }
 
 ValueFault AppendTime(const ProtobufPlaces& places, const ProtobufPlace& place,
@@ -62,7 +53,7 @@ ValueFault AppendSingle(const ProtobufPlaces& places,
   if (IsMessagePlace(place)) return AppendTime(places, place, json);
   switch (place.field->type) {
     case ProtobufType::kString:
-      return AppendText(places.BytesOf(place), json);
+      return AppendTextJson(places.BytesOf(place), json);
     case ProtobufType::kBytes:
       json += '"';
       json += absl::Base64Escape(places.BytesOf(place));
@@ -81,7 +72,7 @@ ValueFault AppendSingle(const ProtobufPlaces& places,
       return ValueFault::kNone;
     case ProtobufType::kEnum: {
       const std::string* const symbol = places.SymbolOf(place);
-      if (symbol != nullptr) return AppendText(*symbol, json);
+      if (symbol != nullptr) return AppendTextJson(*symbol, json);
       absl::StrAppend(&json, static_cast<int64_t>(places.NumberOf(place)));
       return ValueFault::kNone;
     }
@@ -119,7 +110,7 @@ ValueFault AppendMap(const ProtobufPlaces& places, const ProtobufPlace& place,
   ProtobufWalk walk = places.Walk(place);
   for (size_t i = 0; places.Next(walk, i, key, value); ++i) {
     std::string name;
-    fault = Worse(fault, AppendKey(places, key, name));
+    fault = FirstFault(fault, AppendKey(places, key, name));
     last[name] = i;
   }
   json += '{';
@@ -131,7 +122,7 @@ ValueFault AppendMap(const ProtobufPlaces& places, const ProtobufPlace& place,
     if (last[name] != i) continue;
     if (!std::exchange(is_first, false)) json += ',';
     absl::StrAppend(&json, name, ":");
-    fault = Worse(fault, ProtobufToJson(places, value, json));
+    fault = FirstFault(fault, ProtobufToJson(places, value, json));
   }
   json += '}';
   return fault;
@@ -146,7 +137,7 @@ ValueFault AppendArray(const ProtobufPlaces& places, const ProtobufPlace& place,
   json += '[';
   for (size_t i = 0; places.Next(walk, i, key, value); ++i) {
     if (i > 0) json += ',';
-    fault = Worse(fault, ProtobufToJson(places, value, json));
+    fault = FirstFault(fault, ProtobufToJson(places, value, json));
   }
   json += ']';
   return fault;
@@ -165,9 +156,9 @@ ValueFault AppendMessage(const ProtobufPlaces& places,
         value.item == ProtobufPlace::kUnset && value.field->has_presence;
     if (is_unset) continue;
     if (!std::exchange(is_first, false)) json += ',';
-    fault = Worse(fault, AppendText(value.field->name, json));
+    fault = FirstFault(fault, AppendTextJson(value.field->name, json));
     json += ':';
-    fault = Worse(fault, ProtobufToJson(places, value, json));
+    fault = FirstFault(fault, ProtobufToJson(places, value, json));
   }
   json += '}';
   return fault;

@@ -1,26 +1,12 @@
 #include "core/format/protobuf/protobuf_tokens.h"
 
 #include "core/format/protobuf/protobuf_value.h"
+#include "core/format/rows/whole_record.h"
 
 #include <string>
 #include <utility>
 
 namespace penstock::core {
-namespace {
-
-const Column& TextColumn() {
-  static const Column& column = *new Column{.name = "key"};
-  return column;
-}
-
-const Column& BytesColumn() {
-  static const Column& column =
-      *new Column{.name = "key", .type = SqlType::kVarbinary};
-  return column;
-}
-
-}  // namespace
-
 uint32_t ProtobufTokens::Enter() {
   at_ = At();
   levels_.push_back(places_.Walk(places_.Resolve(next_)));
@@ -43,8 +29,8 @@ absl::string_view ProtobufTokens::TakeName(ValueArena& arena) {
   if (!std::exchange(is_at_key_, false)) return next_.field->name;
   Value value;
   absl::string_view text;
-  const ValueFault fault =
-      ReadProtobufValue(places_, key_, TextColumn(), arena, value, text);
+  const ValueFault fault = ReadProtobufValue(
+      places_, key_, EnvelopeTextColumn(), arena, value, text);
   return fault == ValueFault::kNone ? value.AsString() : text;
 }
 
@@ -75,17 +61,7 @@ ValueFault ProtobufTokens::TakeVariant(ValueArena& arena, Value& value,
 
 std::optional<absl::string_view> ProtobufTokens::TakeKeyBytes(
     ValueArena& arena) {
-  ProtobufTokens again = *this;
-  Value value;
-  absl::string_view text;
-  if (TakeSingle(TextColumn(), arena, value, text) == ValueFault::kNone) {
-    return value.AsString();
-  }
-  if (again.TakeSingle(BytesColumn(), arena, value, text) ==
-      ValueFault::kNone) {
-    return value.AsBinary();
-  }
-  return std::nullopt;
+  return TakeTextOrBytes(*this, arena);
 }
 
 }  // namespace penstock::core

@@ -178,4 +178,9 @@ ValueFault ValueOfString(const Column& column, absl::string_view bytes,
   return ParseValueText(column, bytes, arena, value);
 }
 
+ValueFault AppendTextJson(absl::string_view text, std::string& json) {
+  AppendJsonString(text, json);
+  return IsUtf8(text) ? ValueFault::kNone : ValueFault::kNotUtf8;
+}
+
 }  // namespace penstock::core

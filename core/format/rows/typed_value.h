@@ -10,6 +10,8 @@
 
 #include <absl/strings/string_view.h>
 
+#include <string>
+
 namespace penstock::core {
 
 bool IsIntegerType(SqlType type);
@@ -43,5 +45,14 @@ ValueFault ValueOfBytes(const Column& column, absl::string_view bytes,
 ValueFault ValueOfString(const Column& column, absl::string_view bytes,
                          ValueArena& arena, Value& value,
                          absl::string_view& text);
+
+// Of what went wrong in two places: the one that did first.
+inline ValueFault FirstFault(ValueFault one, ValueFault other) {
+  return one == ValueFault::kNone ? other : one;
+}
+
+// Appends text as a string of JSON. Errors: kNotUtf8; it is appended all the
+// same.
+ValueFault AppendTextJson(absl::string_view text, std::string& json);
 
 }  // namespace penstock::core

@@ -76,6 +76,16 @@ const SchemaCache::Entry* SchemaCache::Find(uint32_t id) const {
   return found == kept_.end() ? nullptr : &found->second.entry;
 }
 
+const WriterSchema* SchemaCache::FindSchema(uint32_t id,
+                                            std::string& problem) const {
+  const Entry* const entry = Find(id);
+  if (entry != nullptr && entry->schema != nullptr) return entry->schema.get();
+  problem = entry != nullptr
+                ? entry->problem
+                : absl::StrCat("schema ", id, " was not asked for");
+  return nullptr;
+}
+
 void SchemaCache::BeginFetch(uint32_t id) {
   is_fetching_ = true;
   // The one before it has given its answer, and ends.

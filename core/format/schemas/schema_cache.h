@@ -78,6 +78,9 @@ class SchemaCache final : public MessageGate {
 
   // Null: unknown, and nobody asked. Lifetime: until the next IsReady.
   const Entry* Find(uint32_t id) const;
+  // The schema of that number; null: there is none, and `problem` is why.
+  // Lifetime: as above.
+  const WriterSchema* FindSchema(uint32_t id, std::string& problem) const;
   // What is kept takes, about.
   size_t kept_bytes() const { return kept_bytes_; }
 
